@@ -9,20 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace
-from nbm_xp.tape import (
-    Length,
-    Tensor,
-    Until,
-    Variable,
-    evaluate,
-    function,
-    gradients,
-    ifelse,
-    placeholder,
-    scan,
-    stop_gradient,
-    until,
-)
+from nbm_xp.tape import Tensor, Variable, evaluate, function, gradients, ifelse, placeholder, scan, stop_gradient, until
 from nbm_xp.tape import namespace as xp
 from tests.helpers.calls import counted, memory_of, runs_of
 from tests.helpers.libraries import Library, libraries
@@ -63,7 +50,7 @@ class TestForms:
         outputs, _ = scan(lambda h: h * 2, outputs_info=xp.ones((2, 3)), n_steps=7)
         assert outputs.shape == (7, 2, 3)
         outputs, _ = scan(lambda row: (row, until(xp.sum(row) > 0)), x)
-        assert isinstance(outputs.shape[0], Length)
+        assert not isinstance(outputs.shape[0], int)
 
     def test_of_no_recurrence_nor_sequence(self) -> None:
         w = Variable(2.0)
@@ -197,7 +184,6 @@ class TestUntil:
     def test_needs_a_scalar(self) -> None:
         with pytest.raises(TypeError, match="scalar"):
             until(Variable(np.ones(2)) > 0)
-        assert isinstance(until(Variable(1.0) > 0), Until)
 
     @pytest.mark.parametrize("library", libraries("dask"), indirect=True)
     def test_stacked_on_a_lazy_library_is_refused(self, library: Library) -> None:

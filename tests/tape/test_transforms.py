@@ -9,26 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import tape
 from nbm_xp.namespace import array_namespace
-from nbm_xp.tape import (
-    Tensor,
-    Variable,
-    evaluate,
-    evaluation,
-    function,
-    grad,
-    gradients,
-    hvp,
-    is_tensor,
-    jacobian,
-    jvp,
-    placeholder,
-    register_gradient,
-    scan,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
+from nbm_xp.tape import Variable, evaluate, grad, hvp, jvp, register_gradient, stop_gradient, value_and_grad, vjp
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.operations import OPERATIONS
 from tests.helpers.gradcheck import check_gradient
@@ -105,7 +88,7 @@ class TestValueAndGrad:
             value_and_grad(lambda x: xp.sum(x))("1.0")
         with pytest.raises(TypeError, match="argument 1"):
             value_and_grad(lambda x: xp.sum(x), argnums=1)(np.ones(2))
-        for derivative in (grad, value_and_grad, jacobian):
+        for derivative in (grad, value_and_grad, tape.jacobian):
             with pytest.raises(TypeError, match="fn must be a function, got float64: give the function,"):
                 derivative(np.sum(np.ones(2)))(np.ones(2))
 
@@ -176,14 +159,14 @@ class TestValueAndGrad:
             return w
 
         for cut in (
-            np.asarray, np.mean, np.std, np.from_dlpack, evaluate, Tensor.eval, Variable, held, np.linalg.norm,
+            np.asarray, np.mean, np.std, np.from_dlpack, evaluate, tape.Tensor.eval, Variable, held, np.linalg.norm,
             lambda x: float(xp.sum(x)), lambda x: math.exp(x[0]), lambda x: np.dot(V, x), lambda x: evaluate([x, V])[0],
             lambda x: np.concatenate([V, x]), lambda x: np.array([x[0], x[1]]), lambda x: np.full(3, x[0]),
             lambda x: xp.arange(x[0], 9.0, dtype="float64"),
         ):  # fmt: skip
             # that the loss depends on x elsewhere too would hide what is lost
             loss = lambda x, cut=cut: xp.sum(x) * xp.sum(xp.asarray(cut(x)))  # noqa: E731
-            for derivative in (grad(loss), jacobian(loss), lambda x, loss=loss: jvp(loss, (x,), (V,))):
+            for derivative in (grad(loss), tape.jacobian(loss), lambda x, loss=loss: jvp(loss, (x,), (V,))):
                 with pytest.raises(TypeError, match="is being differentiated and cannot become"):
                     derivative(X)
         # values without a derivative may be converted
@@ -214,9 +197,9 @@ class TestValueAndGrad:
             return xp.sum(xp.floor(x) * x)
 
         assert grad(fn)(X).tolist() == [0.0, -1.0, 2.0]
-        before = len(evaluation._plans)
+        before = len(tape.evaluation._plans)
         assert grad(fn)(X + 1.0).tolist() == [1.0, 0.0, 3.0]
-        assert len(evaluation._plans) == before
+        assert len(tape.evaluation._plans) == before
         rule = OPERATIONS["floor"].gradient
         register_gradient("floor", lambda g, out, x: g)
         try:
@@ -245,12 +228,12 @@ class TestRecorded:
     def test_of_variables_and_placeholders(self) -> None:
         x = Variable(X)
         value, slope = value_and_grad(loss)(x)
-        assert is_tensor(value)
+        assert tape.is_tensor(value)
         np.testing.assert_allclose(evaluate(slope), loss_gradient(X))
         x.set_value(X * 2.0)
         np.testing.assert_allclose(evaluate(slope), loss_gradient(X * 2.0))
-        y = placeholder((None,), dtype="float64")
-        compiled = function([y], [grad(loss)(y), hvp(loss, y, y)])
+        y = tape.placeholder((None,), dtype="float64")
+        compiled = tape.function([y], [grad(loss)(y), hvp(loss, y, y)])
         np.testing.assert_allclose(compiled(X)[0], loss_gradient(X))
         np.testing.assert_allclose(compiled(X)[1], hvp(loss, X, X))
 
@@ -281,7 +264,7 @@ class TestRecorded:
         assert float(grad(lambda x: x * grad(lambda y: x * y)(x))(np.asarray(3.0))) == 6.0
 
     def test_inside_a_scan(self) -> None:
-        steps, _ = scan(lambda x: x - 0.1 * grad(loss)(x), outputs_info=Variable(X), n_steps=3)
+        steps, _ = tape.scan(lambda x: x - 0.1 * grad(loss)(x), outputs_info=Variable(X), n_steps=3)
         x = X
         for _ in range(3):
             x = x - 0.1 * loss_gradient(x)
@@ -308,7 +291,7 @@ class TestVjpAndJvp:
         _, pullback = vjp(lambda x: xp.exp(x), X)
         weights = Variable(np.ones(3))
         (slope,) = pullback(weights)
-        np.testing.assert_allclose(evaluate(gradients(xp.sum(slope), weights)), np.exp(X))
+        np.testing.assert_allclose(evaluate(tape.gradients(xp.sum(slope), weights)), np.exp(X))
         x = Variable(X)
         _, pullback = vjp(lambda x: xp.exp(x), x)
         np.testing.assert_allclose(evaluate(pullback(np.ones(3))[0]), np.exp(X))
