@@ -99,9 +99,9 @@ def xp(library: Library) -> Any:
     return library.xp
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def two_workers() -> Iterator[Any]:
-    """A client of a cluster of two processes, which is started once for all tests that disturb no worker."""
+    """A client of a cluster of two processes, for the tests of a file: idle, it takes a tenth of a core."""
     with two_processes(as_default=False) as client:
         yield client
 

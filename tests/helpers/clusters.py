@@ -1,4 +1,4 @@
-"""A Dask cluster of two processes for tests; several can be side by side, since each has its page at a free port."""
+"""A Dask cluster of two processes for tests; several can be side by side, since none serves a page at a port."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def two_processes(*, as_default: bool = True) -> Iterator[Any]:
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("distributed is not installed")
     distributed: Any = importlib.import_module("distributed")
-    page = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    alone = {"host": "127.0.0.1", "dashboard_address": None}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **page) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **alone) as cluster,
         distributed.Client(cluster, set_as_default=as_default) as client,
     ):
         yield client
