@@ -18,6 +18,7 @@ import functools
 import itertools
 import os
 import pathlib
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -231,6 +232,16 @@ def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambd
 _lock = threading.Lock()
 _inside = 0
 _limits: Any = None
+_blas: tuple[int, Any] = (0, None)
+
+
+def _loaded_blas() -> Any:
+    """The libraries of linear algebra, looked up again if a module was imported since: it takes milliseconds."""
+    global _blas
+    if _blas[0] != len(sys.modules):
+        controller = need("threadpoolctl").ThreadpoolController()
+        _blas = len(sys.modules), controller
+    return _blas[1]
 
 
 @contextlib.contextmanager
@@ -243,7 +254,7 @@ def one_thread() -> Iterator[None]:
     global _inside, _limits
     with _lock:
         if not _inside:
-            _limits = need("threadpoolctl").threadpool_limits(limits=1, user_api="blas")
+            _limits = _loaded_blas().limit(limits=1, user_api="blas")
         _inside += 1
     try:
         yield

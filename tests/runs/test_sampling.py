@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 import socket
 from typing import Any
 
@@ -128,9 +129,9 @@ def test_a_layer_that_was_not_kept_is_refused(whole: RunDirectory) -> None:
         open_samples(whole.path, "hidden_2")
 
 
-def test_one_thread_of_linear_algebra_while_it_runs(tmp_path: pathlib.Path) -> None:
+def test_one_thread_of_linear_algebra_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl")
-    from nbm_xp.runs.job import one_thread
+    from nbm_xp.runs.job import _loaded_blas, one_thread
 
     def counts() -> list[int]:
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
@@ -139,6 +140,10 @@ def test_one_thread_of_linear_algebra_while_it_runs(tmp_path: pathlib.Path) -> N
     with one_thread(), one_thread():
         assert set(counts()) <= {1}
     assert counts() == before
+    known = _loaded_blas()
+    assert _loaded_blas() is known
+    monkeypatch.setitem(sys.modules, "imported_since", sys)
+    assert _loaded_blas() is not known
 
 
 def test_workers_serve_several_runs(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
