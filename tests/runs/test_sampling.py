@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pathlib
-import sys
 import socket
+import sys
 from typing import Any
 
 import dask.array
