@@ -75,37 +75,40 @@ class IncompleteObjective(Objective):
     given : array of shape (rows, units)
         Values of all units, NaN where they are missing.
     wanted : tuple of arrays
-        Moments of the rows completed last: see `complete`. At first the means of the values that are there, as if all
-        values of hidden units were as frequent.
+        Moments of the rows completed last: see `complete`.
     """
 
     incomplete = True
     _chains: Chains | None
 
     def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any, weight_decay: float) -> None:
-        host, kind, visible = host_namespace(), machine.kind, machine.visible_units
         self.machine, self.weight_decay, self._tables = machine, weight_decay, {}
         self.rows = checked_rows(X, machine.n_visible, within=None, missing=True, owner=type(machine).__name__)
         self.count, self.weights = known_length(self.rows), checked_weights(sample_weight, self.rows)
         self.given, self._chains = checked_given(machine, in_memory(self.rows), "X"), None
-        counts = host.ones((1, self.count)) if self.weights is None else self.weights[None, :]
-        sums = host.concat([counts @ (self.given == value) for value in kind.values])
-        total = host.sum(sums, axis=0)
-        never = host.nonzero(total[visible] == 0)[0]
-        if never.shape[0]:
-            raise ValueError(f"X must have a value in each column, got only NaN in column {never[0]}")
-        self.shares = host.where(total > 0, sums / host.where(total > 0, total, 1.0), 1.0 / kind.count)
-        means = self.shares if kind.is_categorical else host.asarray([kind.values]) @ self.shares
-        self.wanted = host.zeros((machine.graph.edges,)), means
+        self._counts = host_namespace().ones((self.count,)) if self.weights is None else self.weights
 
     def first_place(self, seed: int) -> Array:
-        """Return couplings and fields to begin from.
+        """Return couplings and fields to begin from, and set `wanted` to the means of units, without those of pairs.
 
-        The fields are those of independent units. Couplings of hidden units are random, since learning cannot tell
-        equal hidden units apart; other couplings are 0.
+        The fields are those of independent units, hidden ones of equal probabilities. Couplings of hidden units are
+        random, since learning cannot tell equal hidden units apart; other couplings are 0.
+
+        Raises
+        ------
+        ValueError
+            If a visible unit has no value in any row.
         """
         host, kind, graph, hidden = host_namespace(), self.machine.kind, self.machine.graph, self.machine.hidden_units
-        logs = host.log(host.maximum(self.shares, 0.5 / self.count))
+        sums = host.stack([self._counts @ (self.given == value) for value in kind.values])
+        total = host.sum(sums, axis=0)
+        never = host.nonzero(total[self.machine.visible_units] == 0)[0]
+        if never.shape[0]:
+            raise ValueError(f"X must have a value in each column, got only NaN in column {never[0]}")
+        shares = host.where(total > 0, sums / host.where(total > 0, total, 1.0), 1.0 / kind.count)
+        means = shares if kind.is_categorical else host.asarray([kind.values]) @ shares
+        self.wanted = host.zeros((graph.edges,)), means
+        logs = host.log(host.maximum(shares, 0.5 / self.count))
         fields = logs - host.mean(logs, axis=0) if kind.is_categorical else (logs[1:] - logs[:1]) / kind.step
         drawn = Generator(next_seed(stream(seed, "couplings")), library=host).normal(
             0.0, 2.0 / kind.step / graph.units**0.5, self.machine.coupling_parameters.shape
@@ -143,12 +146,11 @@ class IncompleteObjective(Objective):
         """See `Objective`; the gradient is exact, too."""
         host, states = host_namespace(), enumerated(self.machine_at(place))
         sums, total = self._log_sums(self.given, states), host.zeros(states.energies.shape)
-        counts = host.ones((self.count,)) if self.weights is None else self.weights
         for which, found in completions(self.given, self.machine.kind):
-            chances = host.exp(-states.energies[found] - sums[which][:, None]) * counts[which][:, None]
+            chances = host.exp(-states.energies[found] - sums[which][:, None]) * self._counts[which][:, None]
             total = total + host.bincount(host.reshape(found, (-1,)), host.reshape(chances, (-1,)), total.shape[0])
         self.wanted = self.moments_of(total)
-        value = float(host.mean(counts * sums)) - states.log_partition()
+        value = float(host.mean(self._counts * sums)) - states.log_partition()
         return self._decayed(place, value, self._slope(self.exactly(states)))
 
     def _log_sums(self, rows: Array, states: Enumeration) -> Array:

@@ -126,12 +126,12 @@ class Learning(EnergyModel, Estimator):
         """
         self._check_learning()
         aim = self._objective(X, sample_weight)
-        if not self.weight_decay:
-            self._check_maximum(*aim.wanted)
         by_chains, place = self.training in ("pcd", "ptt"), host_namespace().zeros(place_of(self).shape)
         if isinstance(aim, IncompleteObjective):
             place = aim.first_place(entropy_of(self.random_state))
-        else:
+        if not self.weight_decay:
+            self._check_maximum(*aim.wanted)
+        if not aim.incomplete:
             most = max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter
             found = _climbed(aim.pseudo, place, most, self.tol)
             place = found.x

@@ -88,27 +88,6 @@ def test_strips_are_what_all_states_give(periodic: Any) -> None:
     assert cold == pytest.approx(states.log_partition(60.0) / 60, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: enumerated(GraphMachine(lattice((5, 6)))), r"2\*\*30 states to enumerate, and they must be 2\*\*25"),
-        (lambda: enumerated(GraphMachine(lattice((4, 4)), units=3)), r"3\*\*16 states"),
-        (lambda: onsager((2, 4), 0.4), "shape must be a whole number, at least 3, got 2"),
-        (lambda: onsager(4, 0.4), "shape must be two ints, got 4"),  # type: ignore[arg-type]
-        (lambda: onsager((4, 4), -0.4), "beta times coupling must be positive and finite, got -0.4"),
-        (
-            lambda: strip_energy(GraphMachine(lattice((20, 17), False))),
-            "16 units at most where the first is open, got 17",
-        ),
-        (lambda: strip_energy(GraphMachine(lattice((20, 11)))), "10 units at most where the first is joined, got 11"),
-        (lambda: strip_energy(GraphMachine(random_regular(6, 3, 1))), "spins on a lattice of two axes"),
-    ],
-)
-def test_what_is_too_large_is_refused(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 GLASS, WEIGHTED = edwards_anderson((3, 4), "normal", random_state=1), erdos_renyi(9, 0.4, 1)
 FACTORS = [(0, 4, 8), (1, 2, 3, 7), (5, 4, 9, 11), (10, 1, 6)]
 LOCAL, CLUSTERS, WORDS = ("heat_bath", "metropolis"), ("swendsen_wang", "wolff"), ("multi_spin",)

@@ -11,6 +11,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
+from nbm_xp.graphs.exact import states_of
 from nbm_xp.graphs.latent import objective
 from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined, place_of
 from nbm_xp.machines.diagnostics import TrainingWarning
@@ -19,7 +20,7 @@ from tests.helpers.libraries import LIBRARIES, Library, libraries
 
 RNG = np.random.default_rng(7)
 COUPLINGS, FIELDS = RNG.normal(0.0, 0.4, 18), RNG.normal(0.0, 0.3, 9)
-SQUARE, FACTORS = lattice((3, 3)), [(0, 4, 8), (1, 2, 3, 7), (6, 4, 5)]
+SQUARE, HIDDEN, FACTORS = lattice((3, 3)), [1, 4], [(0, 4, 8), (1, 2, 3, 7), (6, 4, 5)]
 TRUTHS = {
     "spin": GraphMachine(SQUARE, "spin", FIELDS, COUPLINGS),
     "binary": GraphMachine(SQUARE, "binary", FIELDS, 2 * COUPLINGS),
@@ -39,10 +40,24 @@ def unlearnt(kind: str, **params: Any) -> GraphMachine:
 def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
     """Independent states of a small machine, by its probabilities."""
     chances = enumerated(machine).probabilities()
-    which = np.random.default_rng(seed).choice(chances.size, count, p=chances)
-    values = machine.kind
-    digits = which[:, None] // values.count ** np.arange(machine.n_units) % values.count
-    return (digits * int(values.step) + values.least).astype(np.int8)
+    return every_state(machine)[np.random.default_rng(seed).choice(chances.size, count, p=chances)]
+
+
+def every_state(machine: GraphMachine) -> Any:
+    return states_of(machine, 0, machine.kind.count**9)
+
+
+def agreeing(machine: GraphMachine, row: Any) -> Any:
+    """Which states agree with the values of a row that are there."""
+    return ((every_state(machine) == row) | np.isnan(row)).all(axis=1)
+
+
+def log_chance(machine: GraphMachine, row: Any) -> float:
+    return float(np.log(enumerated(machine).probabilities()[agreeing(machine, row)].sum()))
+
+
+def with_hidden(kind: str) -> GraphMachine:
+    return GraphMachine(**TRUTHS[kind].get_params() | {"hidden": HIDDEN})
 
 
 def with_gaps(rows: Any, missing: float) -> Any:
@@ -65,23 +80,54 @@ def test_gradients_are_those_of_finite_differences(kind: str, name: str, missing
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
-def test_values_are_those_of_enumeration(kind: str) -> None:
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_values_are_those_of_enumeration(kind: str, missing: float) -> None:
     machine = TRUTHS[kind]
-    rows = exact_states(machine, 20)
-    states = enumerated(machine)
-    log_p = np.log(states.probabilities())
-    values = machine.kind
-    digits = (rows.astype(int) - values.least) // int(values.step)
-    places = (digits * values.count ** np.arange(9)).sum(axis=1)
-    np.testing.assert_allclose(machine.log_likelihood(rows), log_p[places])
-    want = np.zeros(20)
-    for unit in range(9):  # of a unit given the others: its state among those that differ in it alone
-        power = values.count**unit
-        others = np.stack([log_p[places + (k - digits[:, unit]) * power] for k in range(values.count)])
-        want += log_p[places] - np.log(np.exp(others).sum(axis=0))
-    np.testing.assert_allclose(machine.score_samples(rows), want)
-    weights = np.arange(20.0)
-    assert machine.score(rows, sample_weight=weights) == pytest.approx(float((want * weights).sum() / weights.sum()))
+    rows = with_gaps(exact_states(machine, 12), missing)
+    want = np.asarray([log_chance(machine, row) for row in rows])
+    np.testing.assert_allclose(machine.log_likelihood(rows), want)
+    pseudo = np.zeros(12)  # of each value, given the others that are there
+    for unit in range(9):
+        pseudo += want - [log_chance(machine, np.where(np.arange(9) == unit, np.nan, row)) for row in rows]
+    np.testing.assert_allclose(machine.score_samples(rows), pseudo)
+    weights = np.arange(12.0)
+    assert machine.score(rows, sample_weight=weights) == pytest.approx(float((pseudo * weights).sum() / weights.sum()))
+    hidden, less = with_hidden(kind), np.delete(rows, HIDDEN, axis=1)
+    missing_there = np.where(np.isin(np.arange(9), HIDDEN), np.nan, rows)
+    for name in ("log_likelihood", "score_samples"):
+        np.testing.assert_allclose(getattr(hidden, name)(less), getattr(machine, name)(missing_there))
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_draws_given_rows_are_those_of_enumeration(kind: str) -> None:
+    pytest.importorskip("xarray")
+    machine, rows = with_hidden(kind), np.delete(with_gaps(exact_states(TRUTHS[kind], 3), 0.4), HIDDEN, axis=1)
+    draws = machine.sample(2000, 40, given=rows, random_state=2)
+    assert (draws["state"].dims, draws["energy"].dims) == (("chain", "row", "unit"), ("chain", "row", "sweep"))
+    states, chances = (x.astype(float) for x in (every_state(machine), enumerated(machine).probabilities()))
+    for k, row in enumerate(np.insert(rows.astype(float), [HIDDEN[0], HIDDEN[1] - 1], np.nan, axis=1)):
+        p = chances * agreeing(machine, row)
+        p /= p.sum()
+        found = draws["state"].values[:, k, :].astype(float)
+        np.testing.assert_array_equal(found, np.where(np.isnan(row), found, row))
+        for moment in (lambda x: x, lambda x: x * x[:, 1:2]):
+            want = p @ moment(states)
+            error = np.sqrt((p @ moment(states) ** 2 - want**2).clip(0) / 2000 + 1 / 2000**2)
+            assert (np.abs(moment(found).mean(axis=0) - want) <= 4 * error).all()
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+@pytest.mark.parametrize("missing", [0.0, 0.4])  # where nothing is missing, compiled loops draw the hidden units
+def test_draws_given_rows_can_be_divided_on_every_library(library: Library, missing: float) -> None:
+    pytest.importorskip("xarray")
+    machine, rows = with_hidden("spin"), np.delete(with_gaps(exact_states(TRUTHS["spin"], 3), missing), HIDDEN, axis=1)
+    whole = machine.sample(4, 6, given=rows, random_state=1, library="numpy")
+    part = machine.sample(2, 4, given=rows, random_state=1, first_chain=2, library=library.name)
+    rest = machine.sample(2, 2, given=rows, initial=part, library=library.name)
+    np.testing.assert_array_equal(rest["state"].values, whole["state"].values[2:])
+    np.testing.assert_array_equal(part["energy"].values, whole["energy"].values[2:, :, :4])
+    every = np.where(np.arange(9) == HIDDEN[1], 1, np.ones((3, 9)) * np.nan)  # hidden units can be clamped, too
+    np.testing.assert_array_equal(machine.chains(2, given=every, library=library.name).rows()[:, HIDDEN[1]], 1)
 
 
 def gauged(machine: GraphMachine) -> Any:
@@ -118,7 +164,7 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
 def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, missing: float) -> None:
     rows, hidden = with_gaps(exact_states(TRUTHS[kind], 500), missing), None
     if missing:
-        rows, hidden = np.delete(rows, 4, axis=1), [4]
+        rows, hidden = np.delete(rows, HIDDEN, axis=1), HIDDEN
     how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
     exact, learnt = (unlearnt(kind, training=way, **how).fit(rows) for way in ("exact", training))
     lost = float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))
@@ -150,6 +196,19 @@ def test_every_library_learns_the_same(kind: str, library: Library) -> None:
     got = machine.fit(library.array(rows), sample_weight=weights)
     np.testing.assert_allclose(place_of(got), place_of(want), atol=1e-5)
     np.testing.assert_allclose(got.score_samples(library.array(rows)), want.score_samples(rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("library", libraries(without=("jax",)))  # which compiles for longer than it learns
+def test_every_library_learns_hidden_units_the_same(library: Library) -> None:
+    rows, weights = with_gaps(exact_states(TRUTHS["spin"], 40), 0.2), np.linspace(1.0, 2.0, 40)
+    rows = np.delete(rows, HIDDEN, axis=1)
+    for how in ({"training": "exact"}, {"training": "pcd", "n_chains": 4, "learning_rate": 0.1}):
+        want, got = (GraphMachine(SQUARE, hidden=HIDDEN, random_state=3, **how) for _ in range(2))
+        for _ in range(2):
+            want.partial_fit(rows, sample_weight=weights)
+            got.partial_fit(library.array(rows), sample_weight=weights)
+        np.testing.assert_allclose(place_of(got), place_of(want), atol=1e-5)
+    assert got.n_features_in_ == 7
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
