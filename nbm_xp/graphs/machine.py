@@ -166,8 +166,9 @@ class GraphMachine(Learning, PottsMixin):
         thin : int, optional
             Interval between measurements, in sweeps.
         initial : array of shape (n_chains, units), or xarray.Dataset, optional
-            Initial states; random by default. A dataset that this method returned resumes its chains as if they had not
-            been interrupted; then `random_state` must be None, and `burn_in` should be 0.
+            Initial states; random by default. With `given` their shape is (n_chains, rows, units). A dataset that this
+            method returned resumes its chains as if they had not been interrupted; then `random_state` must be None,
+            and `burn_in` should be 0.
         beta : float or array of shape (n_chains,), optional
             Inverse temperature of all chains, or of each chain.
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
