@@ -197,7 +197,7 @@ def neighbourhood(
     Raises
     ------
     ValueError
-        If the table would have more than `MOST_ENTRIES` entries.
+        If a table would have more than `MOST_ENTRIES` entries.
     """
     host, n = host_namespace(), graph.units
     begins, others, edges = neighbour_rows(n, graph.first, graph.second)
@@ -223,6 +223,8 @@ def neighbourhood(
     more: list[Array] = []
     if factors is not None and factors.shape[0]:
         owners, others = factor_entries(factors)
+        if owners.shape[0] * n > MOST_ENTRIES:
+            raise ValueError(f"factors must be fewer to be learned, got {factors.shape[0]} of {n} units")
         more = [factors, others, owners[:, None] == host.arange(n)]
     with wide_dtypes(xp):
         return Neighbourhood(

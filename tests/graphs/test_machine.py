@@ -253,6 +253,12 @@ WRONG += [
     (lambda: factored(factors=[(0, 1, 2.5)]), "factors must be rows of three or four different units"),
     (lambda: factored(units=3), "factors must be of spins or binary units, got units 3"),
     (lambda: factored(factor_couplings=[1.0]), r"factor_couplings must be one number or of shape \(2,\)"),
+    (
+        lambda: GraphMachine(lattice((500, 40)), factors=[(k, k + 1, k + 2) for k in range(4000)]).fit(
+            np.ones((1, 20000))
+        ),
+        "factors must be fewer to be learned, got 4000 of 20000 units",
+    ),
     (lambda: factored().sample(chunks=2), "chunks: the machine must not have factors"),
     (lambda: factored().sample(shards=2), "shards: the machine must not have factors"),
 ]
