@@ -95,10 +95,8 @@ def test_they_are_the_same_wherever_the_model_is(library: Library) -> None:
 
 @pytest.mark.parametrize("strength", [0.3, 1.5, 3.0])
 def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> None:
-    _, shares = machine(strength).parallel_tempering(
-        200, 300, n_temperatures="adaptive", exchanges=True, random_state=1
-    )
-    means = shares.mean(axis=0)
+    _, rates = machine(strength).parallel_tempering(200, 300, n_temperatures="adaptive", exchanges=True, random_state=1)
+    means = rates.mean(axis=0)
     assert 0.2 < means.min() <= means.max() < 0.45
 
 

@@ -34,8 +34,6 @@ def test_held_layers_stay_and_are_seen() -> None:
     stay = Chains(Machine.of(model), 1, layers=(1, 0), clamp={0: held}).collect(4, 6, 0)
     assert stay.shape == (6, 32) and (stay[:, 12:] == held).all()
     each = np.eye(10, 20)
-    *_, of_rows = Chains(Machine.of(model), 1, layers=(1,), means=True, clamp={0: each}).walk(
-        chains.start(4, 6), 4, 0, 1
-    )
+    *_, rows = Chains(Machine.of(model), 1, layers=(1,), means=True, clamp={0: each}).walk(chains.start(4, 6), 4, 0, 1)
     inputs = model.components_ @ each[4:].T + model.intercept_hidden_[:, None]
-    assert np.allclose(of_rows.shown[0], 1 / (1 + np.exp(-inputs)), atol=1e-6)
+    assert np.allclose(rows.shown[0], 1 / (1 + np.exp(-inputs)), atol=1e-6)

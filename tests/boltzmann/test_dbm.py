@@ -87,12 +87,9 @@ def test_a_schedule_that_gives_no_rate_is_refused(factor: Any) -> None:
         DBM([6, 4], schedule=lambda done, total: factor, **SETTINGS).fit(ROWS)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units")]
-)
-def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) -> None:
-    model = DBM(**{"layers": [6, 4, 3]} | options)
-    with pytest.raises(ValueError, match=message):
+def test_rows_of_other_features_than_the_layers_are_refused() -> None:
+    model = DBM([5, 4])
+    with pytest.raises(ValueError, match="X has 6 features, but layers begin with 5 visible units"):
         model.fit(ROWS)
     assert not hasattr(model, "n_features_in_")
 
@@ -105,10 +102,7 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         (lambda dbm: dbm.sample(9, 1, clamp={0: ROWS}), r"clamp\[0\] must have a row for each of 9 chains, got 20"),
         (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS * np.nan}), r"clamp\[0\] must have values in \[0, 1\]"),
         (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS}, initial=ROWS), "initial must be left out where clamp holds"),
-        (
-            lambda dbm: dbm.sample(2, 1, clamp=dict(enumerate(dbm.gibbs([ROWS[:2], None, ROWS[:2, :3]])))),
-            "leave a layer",
-        ),
+        (lambda m: m.sample(2, 1, clamp=dict(enumerate(m.gibbs([ROWS[:2], None, ROWS[:2, :3]])))), "leave a layer"),
         (lambda dbm: dbm.sample(2, 1, layer=3), "layer must be layers from 0 to 2, got 3"),
         (lambda dbm: dbm.gibbs([ROWS]), "states must have 3 entries, one for each layer, got 1"),
         (lambda dbm: dbm.gibbs([ROWS, None, ROWS]), r"states\[2\] has 6 features, but DBM is expecting 3"),
@@ -120,10 +114,7 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         (lambda dbm: setattr(dbm, "coefs_", []), "coefs_ must be 3 arrays, got 0"),
         (lambda dbm: setattr(dbm, "intercepts_", [ROWS] * 3), r"intercepts_\[0\] must have shape \(6,\)"),
         (lambda dbm: DBM.from_parameters([], [np.zeros(3), np.zeros(2)]), "coefs must be 1 arrays"),
-        (
-            lambda dbm: DBM.from_parameters([np.zeros((2, 3))], [np.zeros(3), np.zeros(2)]),
-            r"coefs\[0\] must have shape",
-        ),
+        (lambda _: DBM.from_parameters([np.zeros((2, 3))], [np.zeros(3), np.zeros(2)]), r"coefs\[0\] must have shape"),
         (lambda dbm: DBM.from_parameters([np.zeros((2, 3))], [3, 2]), "intercepts must be arrays with one axis"),
     ],
 )

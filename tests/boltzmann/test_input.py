@@ -154,14 +154,9 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: rbm.reverse_ais(5, 5, initial=5), "initial must have 2 entries, one for each layer, got 5"),
         (lambda rbm: rbm.sample(2, 3, clamp=[1, 2]), "clamp must map layers to their states, got list"),
         (lambda rbm: rbm.gibbs(GOOD[:0]), "v must have at least one row"),
-        *(
-            (lambda rbm, of=of: getattr(rbm, of)(GOOD[:0]), "X must have at least one row")
-            for of in ("score", "score_samples")
-        ),
-        (
-            lambda rbm: rbm.log_likelihood(GOOD, float("nan")),
-            "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan",
-        ),
+        (lambda rbm: rbm.score(GOOD[:0]), "X must have at least one row"),
+        (lambda rbm: rbm.score_samples(GOOD[:0]), "X must have at least one row"),
+        (lambda rbm: rbm.log_likelihood(GOOD, np.nan), "a finite number, an AISEstimate or a LadderEstimate, got nan"),
         (lambda rbm: rbm.log_likelihood(GOOD, "many"), "log_z must be a finite number, .*, got 'many'"),
         (lambda rbm: rbm.log_likelihood(GOOD, np.zeros(2)), "log_z must be a finite number, .*, got array"),
         (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
@@ -175,10 +170,7 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: RBM.from_parameters([1.0], [0.0], [0.0]), "components must be an array"),
         (lambda rbm: RBM.from_parameters(np.ones((2, 3)), np.ones(3), np.ones(3)), r"intercept_hidden must have shape"),
         (lambda rbm: with_parameters(intercept_hidden=None), "intercept_hidden must be an array of numbers, got None"),
-        (
-            lambda rbm: with_parameters(components=np.full((2, 3), np.nan)),
-            "components must have finite values, got NaN",
-        ),
+        (lambda _: with_parameters(components=np.full((2, 3), np.nan)), "components must have finite values, got NaN"),
         (lambda rbm: with_parameters(intercept_visible=[0, np.inf, 0]), "intercept_visible must have finite values"),
         (lambda rbm: with_parameters(components=np.ones((2, 3), "complex64")), "components must hold real numbers"),
         (lambda rbm: with_parameters(base_rate=[0, 0.5, 2]), r"base_rate must have values in \[0, 1\]"),

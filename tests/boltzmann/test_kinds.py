@@ -39,9 +39,7 @@ def machine(visible: str, hidden: str, seed: int = 0, dtype: str = "float64") ->
         arrays[0][:, 1::2], arrays[2][1::2] = 0.0, 1.0 + random.random(SITES)
     if hidden == "drelu":  # first units alone have weights, and third ones asymmetries for biases
         arrays[0][np.arange(high) % 3 > 0], arrays[1][2::3] = 0.0, random.uniform(-0.8, 0.8, HIDDEN)
-    return RBM.from_parameters(
-        *(array.astype(dtype) for array in arrays), visible=visible, hidden=hidden, random_state=1
-    )
+    return RBM.from_parameters(*(a.astype(dtype) for a in arrays), visible=visible, hidden=hidden, random_state=1)
 
 
 def kind_size(name: str, sites: int) -> int:

@@ -164,9 +164,7 @@ def test_what_is_no_whole_file_is_refused(rbm: RBM, tmp_path: pathlib.Path, cont
         RBM.load(path)
 
 
-def test_an_interrupted_save_leaves_what_was_there(
-    rbm: RBM, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_save_changes_nothing(rbm: RBM, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.safetensors"
     rbm.save(path)
     before = path.read_bytes()

@@ -103,10 +103,8 @@ def test_what_a_look_tells_is_true(settings: dict[str, Any]) -> None:
 
 def test_shares_are_those_of_the_places() -> None:
     """A machine that is all 0 in one of five cases, else all 1; data the other way round."""
-    ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-48.0 - np.log(4)], np.full(12, -4.0), random_state=0, diagnostics=True
-    )
-    ends.set_params(n_iter=1)
+    ends = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0 - np.log(4)], np.full(12, -4.0), random_state=0)
+    ends.set_params(n_iter=1, diagnostics=True)
     rows = np.repeat([[0.0] * 12, [1.0] * 12], [20, 80], axis=0)
     with pytest.warns(TrainingWarning, match="of its probability to the side where .* of the data lies"):
         look = TrainingDiagnostics(ends, rows).after_epoch(1, None)
