@@ -124,10 +124,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--layers", "9,x"], "--layers must be whole numbers"),
         (["train", "--layers", "9,4,2", "--n-components", "3"], "--n-components and --layers both say"),
         (["train", "--visible", "blue"], "--visible must be one of binary, gaussian"),
-        (
-            ["train", "--held-out", "digits", "--data", "scans.npy"],
-            "--held-out has 64 features, but the model is expect",
-        ),
+        (["train", "--held-out", "digits", "--data", "scans.npy"], "--held-out has 64 features, but the model"),
         (["train", "--hours", "0"], "--hours"),
         (["train", "--hours", "1", "--n-iter", "2"], "--n-iter and --hours both say how long to learn"),
         (["train", "--hidden", "spin,binary"], "--hidden must be a kind of units"),

@@ -75,15 +75,13 @@ def test_train_is_reproducible_and_says_the_same_on_dask() -> None:
     np.testing.assert_array_equal(first, other)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "words"), [("9,4", "log-likelihood"), ("9,4,2", "lower bound on the log-likelihood")]
-)
-def test_a_bound_is_called_a_bound(sizes: str, words: str) -> None:
+@pytest.mark.parametrize(("sizes", "name"), [("9,4", "log-likelihood"), ("9,4,2", "lower bound on the log-likelihood")])
+def test_a_bound_is_called_a_bound(sizes: str, name: str) -> None:
     told = ran("train", "--data", "scans.npy", "--layers", sizes, "--n-iter", "1", "--held-out", "scans.npy")
-    assert f"\nmean {words} of the training rows" in told
-    assert f"\nmean {words} of the held-out rows" in told
+    assert f"\nmean {name} of the training rows" in told
+    assert f"\nmean {name} of the held-out rows" in told
     told = ran("evaluate", "--model", "run", "--data", "scans.npy", "--n-temperatures", "20")
-    assert ("log-likelihood ≥" in told) == ("bound" in words)
+    assert ("log-likelihood ≥" in told) == ("bound" in name)
 
 
 def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
@@ -140,9 +138,7 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
     ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], TrainingRun._after_epoch
     clock = SimpleNamespace(perf_counter=lambda: ends[len(said)])
     monkeypatch.setattr("nbm_xp.runs.training.time", clock)
-    monkeypatch.setattr(
-        TrainingRun, "_after_epoch", lambda run, *given: said.append(given[-1].n_iter) or after(run, *given)
-    )
+    monkeypatch.setattr(TrainingRun, "_after_epoch", lambda run, *x: said.append(x[-1].n_iter) or after(run, *x))
     found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
     assert found["epochs"] == len(said) == said[-1] == 6
     assert (learnt := RBM.load(f"run/{MODEL}")).schedule == "auto" and "mean.steps" not in learnt.state_.variables
