@@ -157,11 +157,8 @@ if __name__ == "__main__":
     import theano
 
     found = {}
-    for kind, programs in (
-        (chain, CHAIN_PROGRAMS),
-        (training, TRAINING_PROGRAMS),
-        (partition, [(n,) for n in MACHINES]),
-    ):
+    tables = ((chain, CHAIN_PROGRAMS), (training, TRAINING_PROGRAMS), (partition, [(n,) for n in MACHINES]))
+    for kind, programs in tables:
         for program in programs:
             found[title(kind.__name__, *program)] = kind(natural_bm, *program)
             sys.stderr.write(title(kind.__name__, *program) + "\n")

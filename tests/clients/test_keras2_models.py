@@ -34,9 +34,7 @@ OPTIMIZERS: list[tuple[str, dict[str, float]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "options"), OPTIMIZERS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("optimizer", "options"), OPTIMIZERS, ids=lambda x: x if isinstance(x, str) else "")
 def test_it_learns(keras: Any, optimizer: str, options: dict[str, float]) -> None:
     """Which steps optimizers take is tested by the networks of Keras 1.0, whose losses are recorded."""
     layers = keras.layers

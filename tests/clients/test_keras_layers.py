@@ -136,11 +136,7 @@ OTHERS1: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("Convolution1D", {"nb_filter": 2, "filter_length": 3, "subsample_length": 2}, SEQUENCE),
     ("MaxPooling1D", {}, SEQUENCE),
     ("AveragePooling1D", {"pool_length": 3, "stride": 1}, SEQUENCE),
-    *(
-        (name, {"output_dim": 4, **options}, SEQUENCE)
-        for name in ("SimpleRNN", "GRU", "LSTM")
-        for options in RECURRENT1
-    ),
+    *((name, {"output_dim": 4, **how}, SEQUENCE) for name in ("SimpleRNN", "GRU", "LSTM") for how in RECURRENT1),
 ]
 
 
@@ -189,9 +185,7 @@ def test_depthwise_convolution(keras: Any) -> None:
 
 @pytest.mark.parametrize("dim_ordering", ["th", "tf"])
 @pytest.mark.parametrize(("layer", "options", "shape"), IMAGES1, ids=name_of)
-def test_keras1_layer_of_images(
-    keras1: Any, layer: str, options: dict[str, Any], shape: Any, dim_ordering: str
-) -> None:
+def test_keras1_layer_of_images(keras1: Any, layer: str, options: Any, shape: Any, dim_ordering: str) -> None:
     if dim_ordering == "tf":
         shape = (shape[0], *shape[2:], shape[1])
     checked(keras1)(getattr(keras1.layers, layer), {**options, "dim_ordering": dim_ordering}, shape)

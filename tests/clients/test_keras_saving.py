@@ -119,9 +119,7 @@ def test_a_file_that_says_its_text_as_text(keras: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["tensorflow", "theano"])
 @pytest.mark.parametrize("library", sorted({"numpy", "torch"} & set(installed_libraries())))
-def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
-    keras: Any, tmp_path: Path, backend: str, library: str
-) -> None:
+def test_kernels_of_a_file_turn_as_its_backend_did(keras: Any, tmp_path: Path, backend: str, library: str) -> None:
     """Kernels trained on TensorFlow are unchanged, and so are our own files, whatever library wrote them."""
     h5py, layers = pytest.importorskip("h5py", reason="h5py is not installed"), keras.layers
     path, kernel = str(tmp_path / "weights.h5"), RNG.normal(size=(3, 2, 2, 4)).astype("float32")
