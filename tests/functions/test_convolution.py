@@ -59,9 +59,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("call", "message"), REFUSED, ids=[re.sub(r"\W+", "-", message)[:50] for _, message in REFUSED]
-)
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[re.sub(r"\W+", "-", text)[:50] for _, text in REFUSED])
 def test_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
