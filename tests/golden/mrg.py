@@ -7,9 +7,7 @@ COMPONENTS = ((2**31 - 1, (0, 2**22, 2**7 + 1)), (2**31 - 21069, (2**15, 0, 2**1
 
 
 def product(a: list[list[int]], b: list[list[int]], modulus: int) -> list[list[int]]:
-    return [
-        [sum(x * y for x, y in zip(row, column, strict=True)) % modulus for column in zip(*b, strict=True)] for row in a
-    ]
+    return [[sum(x * y for x, y in zip(r, c, strict=True)) % modulus for c in zip(*b, strict=True)] for r in a]
 
 
 def advanced(state: Sequence[int], steps: int) -> list[int]:

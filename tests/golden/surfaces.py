@@ -183,10 +183,7 @@ QUIRKS: dict[str, Right] = {
     # by the document these are Keras's tensors; the original looks for what only its layers add
     **{f"is_keras_tensor/quirk-{kind}": lambda args, recorded: True for kind in ("variable", "placeholder")},
     # references are TensorFlow's affair; Keras 2.0.6 gives the plain name
-    **{
-        f"dtype/quirk-variable-{dtype}": lambda args, recorded, dtype=dtype: dtype
-        for dtype in ("float32", "float64", "int32")
-    },
+    **{f"dtype/quirk-variable-{d}": lambda args, recorded, dtype=d: dtype for d in ("float32", "float64", "int32")},
     # one element is an integer's worth of them
     "count_params/quirk-scalar": lambda args, recorded: 1,
     # the mean of integers is no integer

@@ -94,10 +94,7 @@ class System:
         if case.is_program and any(text in case.note for text in OF_NUMPY):
             array, hand = (lambda value: value), lambda value: self.surface.variable(value, dtype=value.dtype.name)
         names = case.callables(self.surface)
-        args = [
-            case.decode(value, hand if place in case.wrt else array, hand, names)
-            for place, value in enumerate(case.args)
-        ]
+        args = [case.decode(v, hand if i in case.wrt else array, hand, names) for i, v in enumerate(case.args)]
         kwargs = {key: case.decode(value, array, hand, names) for key, value in case.kwargs.items()}
         if case.is_program:
             with computing():  # where it says so
