@@ -32,11 +32,7 @@ def _with_arrays(draw: Callable[..., Any], generator: Generator) -> Any:
 
 
 PROMISES: dict[str, Callable[[Generator], Any]] = (
-    {
-        f"{name}/{dtype}": partial(draw, dtype=dtype)
-        for name, draw in REAL.items()
-        for dtype in ("float16", "float32", "float64")
-    }
+    {f"{name}/{dtype}": partial(draw, dtype=dtype) for name, draw in REAL.items() for dtype in DTYPES}
     | {name: draw for name, draw in DRAWS.items() if name not in REAL}
     | {f"{name}/arrays": partial(_with_arrays, draw) for name, draw in WITH_ARRAYS.items()}
     | {

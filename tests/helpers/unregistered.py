@@ -158,9 +158,7 @@ ABSENT = {each.id: missing(each.name) for each in (*UNREGISTERED, *IN_BLOCKS) if
 
 def unregistered_libraries(*names: str, among: tuple[Unregistered, ...] = UNREGISTERED) -> list[Any]:
     """Pytest parameters for these libraries (all, if none is named) that are installed."""
-    return [
-        pytest.param(each, id=each.id) for each in among if each.id not in ABSENT and (not names or each.name in names)
-    ]
+    return [pytest.param(one, id=one.id) for one in among if one.id not in ABSENT and (not names or one.name in names)]
 
 
 def on_unregistered(

@@ -52,9 +52,7 @@ def _others() -> list[Case]:
     for name in ("fftfreq", "rfftfreq"):
         for n in (1, 4, 5):
             cases.append(plain(f"fft.{name}", n, d=0.3, dtype="float64", fields={"unknown": False}))
-        cases.append(
-            case(f"fft.{name}", lambda xp, x, name=name: getattr(xp.fft, name)(x.shape[0], dtype=x.dtype), values(5))
-        )
+        cases += [case(f"fft.{name}", lambda xp, x, f=name: getattr(xp.fft, f)(x.shape[0], dtype=x.dtype), values(5))]
     for name in ("fftshift", "ifftshift"):
         for axes in (None, 0, (0, 1)):
             cases.append(plain(f"fft.{name}", values(4, 5), axes=axes))

@@ -72,9 +72,7 @@ def _by_masks() -> list[Case]:
     }  # fmt: skip
     cases = [case("getitem", lambda xp, x, k=key: x[on(xp, k)], CUBE, label=label) for label, key in masks.items()]
     masks = {f"{m!r} of no axes": m for m in (True, False, np.asarray(True), np.asarray(False))}
-    return cases + [
-        case("getitem", lambda xp, x, m=m: x[on(xp, m)], values(), label=label) for label, m in masks.items()
-    ]
+    return cases + [case("getitem", lambda xp, x, m=m: x[on(xp, m)], values(), label=k) for k, m in masks.items()]
 
 
 def on(xp: Any, key: Any) -> Any:

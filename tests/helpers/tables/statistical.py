@@ -88,10 +88,8 @@ def _edges() -> list[Case]:
     for name in ("cumulative_sum", "cumulative_prod"):
         cases += [plain(name, empty, axis=0, include_initial=True, label="of no elements")]
         cases += [plain(name, one, axis=-2, label="of length 1"), plain(name, values(3), include_initial=True)]
-        cases += [
-            plain(name, whole(3, low=0, dtype="uint8")),
-            plain(name, values(3, dtype="float32"), fields={"rtol": 2e-6}),
-        ]
+        cases.append(plain(name, whole(3, low=0, dtype="uint8")))
+        cases.append(plain(name, values(3, dtype="float32"), fields={"rtol": 2e-6}))
     x, piece = values(3, 4), values(3, 2, low=-1.0)
     cases += [
         plain("diff", x, n=0, label="not at all"),
