@@ -87,20 +87,14 @@ CASES: list[Foreign] = [
         "metrics.mean_tweedie_deviance", lambda a, b: metrics.mean_tweedie_deviance(a, b, power=1.5), POSITIVE,
         POSITIVE[::-1].copy(), smooth=False, refused=True,
     ),
-    *(
-        case(f"metrics.{name}", getattr(metrics, name), CLASSES, PREDICTED, smooth=False)
-        for name in ("accuracy_score", "zero_one_loss", "confusion_matrix")
-    ),
+    *(case(f"metrics.{name}", getattr(metrics, name), CLASSES, PREDICTED, smooth=False)
+      for name in ("accuracy_score", "zero_one_loss", "confusion_matrix")),
     case("metrics.f1_score", lambda a, b: metrics.f1_score(a, b, average="macro"), CLASSES, PREDICTED, smooth=False),
     case("pairwise.euclidean_distances", lambda x, y: pairwise.euclidean_distances(x, y, squared=True), X, Y),
-    *(
-        case(f"pairwise.{name}", getattr(pairwise, name), X, Y)
-        for name in ("cosine_similarity", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel")
-    ),
-    *(
-        case(f"preprocessing.{name}", transformed(getattr(preprocessing, name)), X)
-        for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "PolynomialFeatures")
-    ),
+    *(case(f"pairwise.{name}", getattr(pairwise, name), X, Y)
+      for name in ("cosine_similarity", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel")),
+    *(case(f"preprocessing.{name}", transformed(getattr(preprocessing, name)), X)
+      for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "PolynomialFeatures")),
     case("preprocessing.StandardScaler-in parts", _in_parts, X, Y),
     case("preprocessing.KernelCenterer", transformed(preprocessing.KernelCenterer), values(4, 4)),
     case("preprocessing.LabelEncoder", lambda y: preprocessing.LabelEncoder().fit_transform(y), whole(8), smooth=False),
@@ -110,8 +104,6 @@ CASES: list[Foreign] = [
     ),
     case("discriminant_analysis.LinearDiscriminantAnalysis", _lda, values(8, 3), CLASSES, rtol=1e-6),
     case("naive_bayes.GaussianNB", _bayes, X, CLASSES),
-    *(
-        case(f"mixture.GaussianMixture-{kind}", _mixture(kind), X, smooth=False)
-        for kind in ("full", "tied", "diag", "spherical")
-    ),
+    *(case(f"mixture.GaussianMixture-{kind}", _mixture(kind), X, smooth=False)
+      for kind in ("full", "tied", "diag", "spherical")),
 ]  # fmt: skip

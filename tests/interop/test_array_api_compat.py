@@ -11,9 +11,7 @@ from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library
 
 
-@pytest.mark.parametrize(
-    "tensor", [Variable(np.ones((2, 3))), placeholder((None, 3), name="x")], ids=["known", "unknown"]
-)
+@pytest.mark.parametrize("tensor", [Variable(np.ones((2, 3))), placeholder((None, 3))], ids=["known", "unknown"])
 def test_what_is_asked_of_an_array(tensor: Tensor) -> None:
     assert compat.array_namespace(tensor) is xp
     assert compat.array_namespace(tensor, 1.0, None) is xp

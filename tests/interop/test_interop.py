@@ -48,13 +48,9 @@ def test_value(case: Foreign, library: Library) -> None:
 
 def weighted(result: Any) -> float:
     """What `inner_product` makes of the same result in Tensors."""
-    parts = [
-        part for whole in host(result) for part in ([whole.real, whole.imag] if np.iscomplexobj(whole) else [whole])
-    ]
+    parts = [p for whole in host(result) for p in ([whole.real, whole.imag] if np.iscomplexobj(whole) else [whole])]
     floating = [part for part in parts if part.dtype.kind == "f"]
-    return sum(
-        float(np.sum(part * np.random.default_rng([1, i]).normal(size=part.shape))) for i, part in enumerate(floating)
-    )
+    return sum(float(np.sum(p * np.random.default_rng([1, i]).normal(size=p.shape))) for i, p in enumerate(floating))
 
 
 @pytest.mark.parametrize("library", BENEATH, indirect=True)

@@ -59,6 +59,7 @@ def _polynomial(x: Any) -> Any:
     return xr.polyval(_of(TIMES, "time"), coefficients)
 
 
+OF_ONE_DIMENSION = ("mean", "std", "var", "max", "min", "prod", "median", "cumsum")
 CASES: list[Foreign] = [
     case("arithmetic", lambda x: (OTHER - x * WEIGHTS) / 2.0),
     case("comparison", lambda x: x > OTHER, smooth=False),
@@ -101,15 +102,8 @@ CASES: list[Foreign] = [
         "apply_ufunc-core",
         lambda x: xr.apply_ufunc(_cumulative, x, input_core_dims=[["time"]], output_core_dims=[["time"]]),
     ),
-    refused("mean", lambda x: x.mean("time")),
-    refused("std", lambda x: x.std("time")),
-    refused("var", lambda x: x.var("time")),
-    refused("max", lambda x: x.max("time")),
-    refused("min", lambda x: x.min("time")),
-    refused("prod", lambda x: x.prod("time")),
-    refused("median", lambda x: x.median("time")),
+    *(refused(name, lambda x, name=name: getattr(x, name)("time")) for name in OF_ONE_DIMENSION),
     refused("quantile", lambda x: x.quantile(0.3, "time")),
-    refused("cumsum", lambda x: x.cumsum("time")),
     refused("coarsen.mean", lambda x: x.coarsen(time=2).mean()),
     refused("groupby.mean", lambda x: x.groupby(GROUPS).mean()),
     refused("interpolate_na", lambda x: x.interpolate_na("time")),
