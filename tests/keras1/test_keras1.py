@@ -100,9 +100,7 @@ def test_what_keras_has_beside_its_documents() -> None:
 @pytest.mark.parametrize(
     ("axes", "x_shape", "y_shape"), [(0, (4, 3), (4, 3)), ((0, 1), (4, 3), (3, 4)), ((1, 0), (3, 4), (4, 3))]
 )
-def test_either_axis_of_two_matrices_is_summed_over(
-    axes: Any, x_shape: tuple[int, ...], y_shape: tuple[int, ...]
-) -> None:
+def test_either_axis_of_matrices_is_summed_over(axes: Any, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=x_shape), rng.normal(size=y_shape)
     rows, columns = x.T if x_shape == (4, 3) else x, y.T if y_shape == (4, 3) else y
