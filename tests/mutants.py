@@ -173,13 +173,9 @@ def _defined(root: pathlib.Path) -> dict[pathlib.Path, tuple[set[str], set[str]]
     for path in (root / "nbm_xp").rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        modules = {
-            part for node in nodes if isinstance(node, ast.ImportFrom) for part in (node.module or "").split(".")
-        }
-        found[path] = (
-            names,
-            modules | {each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names},
-        )
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        modules = {part for node in imports for part in (node.module or "").split(".")}
+        found[path] = names, modules | {each.name for node in imports for each in node.names}
     return found
 
 
