@@ -104,9 +104,7 @@ ON_TORCH: dict[str, Call] = {
 ON_JAX: dict[str, Call] = {
     "cumulative_prod of int32": lambda xp, of: xp.cumulative_prod(of(np.int32([3, 2]))),
     "searchsorted": lambda xp, of: xp.searchsorted(of([1.0, 2.0]), of([1.5])),
-    "matrix_rank by a tolerance": lambda xp, of: xp.astype(
-        xp.linalg.matrix_rank(of(np.diag([9.0, 1.0])), rtol=0.5), xp.int64
-    ),
+    "rank by a tolerance": lambda xp, of: xp.astype(xp.linalg.matrix_rank(of(np.diag([9.0, 1.0])), rtol=0.5), xp.int64),
     "rank of empty matrices": lambda xp, of: _ranks_of_empty(xp, of),
 }
 REFUSALS = (

@@ -63,9 +63,8 @@ def test_sixteen_products_are_the_thirty_six(shape: Any, starts: Any, lengths: A
     got = sliding.correlate(x, kernel, lengths=lengths, **how)
     np.testing.assert_allclose(got, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-11)
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
-    np.testing.assert_allclose(
-        outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how), atol=1e-11
-    )
+    wanted = portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how)
+    np.testing.assert_allclose(outer, wanted, atol=1e-11)
 
 
 @pytest.mark.parametrize("size", [3, 5, 7])

@@ -159,9 +159,7 @@ def exercise() -> None:
         y = winograd.correlate_winograd(x, weights, (-1, -1), (9, 11))
         assert winograd.correlate_outer_winograd(x, y, (-1, -1), (3, 3)) is not None
         images, kernel = rng.normal(size=(3, 21, 19, 8)).astype(dtype), rng.normal(size=(5, 4, 8, 9)).astype(dtype)
-        value_and_grad(lambda x, w: K.sum(K.conv2d(x, w, strides=(2, 2), padding="same") ** 2), argnums=(0, 1))(
-            images, kernel
-        )
+        value_and_grad(lambda x, w: K.sum(K.conv2d(x, w, strides=(2, 2), padding="same") ** 2), (0, 1))(images, kernel)
         for mode in ("max", "avg"):
             value_and_grad(partial(_of_pooled, mode))(images)
 
