@@ -85,18 +85,12 @@ def valid_arguments(be: Any, method: str) -> dict[str, Any]:
     h = sevens(be, 2, 6)
     images = {"roi_count": 1, "C": 1, "H": 3, "W": 3, "pooled_height": 2, "pooled_width": 2, "spatial_scale": 1.0}
     be.bsz = 1
+    conv, pool = be.conv_layer("float32", 2, 1, 3, W=4, S=2), be.pool_layer("float32", "max", 1, 1, W=4, S=2)
+    lrn = be.lrn_layer("float32", N=1, C=4)
     arguments: dict[str, dict[str, Any]] = {
-        "fprop_conv": {
-            "layer": be.conv_layer("float32", 2, 1, 3, W=4, S=2), "I": be.ones((4, 2)), "F": be.ones((2, 3)),
-            "O": sevens(be, 9, 2),
-        },
-        "fprop_pool": {
-            "layer": be.pool_layer("float32", "max", 1, 1, W=4, S=2), "I": be.ones((4, 1)), "O": sevens(be, 2, 1),
-        },
-        "bprop_pool": {
-            "layer": be.pool_layer("float32", "max", 1, 1, W=4, S=2), "I": be.ones((4, 1)), "E": be.ones((2, 1)),
-            "grad_I": sevens(be, 4, 1),
-        },
+        "fprop_conv": {"layer": conv, "I": be.ones((4, 2)), "F": be.ones((2, 3)), "O": sevens(be, 9, 2)},
+        "fprop_pool": {"layer": pool, "I": be.ones((4, 1)), "O": sevens(be, 2, 1)},
+        "bprop_pool": {"layer": pool, "I": be.ones((4, 1)), "E": be.ones((2, 1)), "grad_I": sevens(be, 4, 1)},
         "compound_dot": {"A": be.ones((2, 3)), "B": be.ones((3, 4)), "C": sevens(be, 2, 4)},
         "batched_dot": {"A": be.ones((2, 3)), "B": be.ones((5, 3, 4)), "C": sevens(be, 5, 2, 4)},
         "compound_rnn_unroll_fprop": {
@@ -112,10 +106,7 @@ def valid_arguments(be: Any, method: str) -> dict[str, Any]:
             "nin": 3, "inputs": be.array([[2, 0, 2]], dtype="int32"), "error": be.array([[1, 2, 4]]),
             "error_t": be.empty((3, 1)), "dW": sevens(be, 4, 1), "pad_idx": None,
         },
-        "fprop_lrn": {
-            "layer": be.lrn_layer("float32", N=1, C=4), "I": be.ones((4, 1)), "O": sevens(be, 4, 1),
-            "denom": sevens(be, 4, 1),
-        },
+        "fprop_lrn": {"layer": lrn, "I": be.ones((4, 1)), "O": sevens(be, 4, 1), "denom": sevens(be, 4, 1)},
         "roipooling_fprop": {
             "I": be.ones((9, 1)), "rois": be.ones((1, 5)), "O": sevens(be, 4, 1),
             "argmax": be.array(np.full((4, 1), 7), dtype="int32"), **images,
