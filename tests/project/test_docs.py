@@ -24,9 +24,8 @@ from tests.interop import SINCE, require
 
 INVENTORY = ROOT / "tests" / "golden" / "inventory.json"
 BY_NAME = {page.name: page for page in PAGES}
-SESSIONS = re.findall(
-    r"^@nox\.session.*\n(?:@.*\n)*def (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
-)
+NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+SESSIONS = re.findall(r"^@nox\.session.*\n(?:@.*\n)*def (\w+)", NOXFILE, re.MULTILINE)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -116,9 +115,8 @@ def test_the_source_shown_is_the_source() -> None:
     a, x = placeholder((None, 3), dtype="float64"), Variable([1.0, 2.0, 3.0], dtype="float64")
     scores = xp.tanh(a @ x)
     tape = BY_NAME["docs/tape.md"].text
-    shown = re.findall(
-        r"^# ?(.*)\n", tape[tape.index("print(score.source())") : tape.index("`a0` is the input")], re.MULTILINE
-    )
+    printed = tape[tape.index("print(score.source())") : tape.index("`a0` is the input")]
+    shown = re.findall(r"^# ?(.*)\n", printed, re.MULTILINE)
     assert "\n".join(shown).strip() == function([a], [scores, xp.max(scores)]).source().strip()
 
 

@@ -33,9 +33,8 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path, **environment: str) -> 
     """Run a command without the variables that have a say in where modules are found and what is shown."""
     said = (core.VARIABLE, "PYTHONWARNINGS", "PYTHONPATH", "PYTHONHOME")
     known = {name: value for name, value in os.environ.items() if name not in said}
-    return subprocess.run(
-        list(map(str, command)), cwd=cwd, env=known | environment, capture_output=True, text=True, check=False
-    )
+    known |= environment
+    return subprocess.run([*map(str, command)], cwd=cwd, env=known, capture_output=True, text=True, check=False)
 
 
 class Places:
@@ -70,9 +69,8 @@ class Places:
             "for _ in range(2): print(Generator(1).random(1, 'float64')[0])\n"
             "print(nbm_xp.format_info())"
         )
-        done = run(
-            *(sys.executable, "-S", "-c", code), cwd=self.clone, PYTHONPATH=f"{self.site}{os.pathsep}{self.needed}"
-        )
+        path = f"{self.site}{os.pathsep}{self.needed}"
+        done = run(sys.executable, "-S", "-c", code, cwd=self.clone, PYTHONPATH=path)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines(), done.stderr.splitlines()
 

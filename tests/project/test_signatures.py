@@ -22,9 +22,7 @@ INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventor
 SURFACES: dict[str, Any] = {
     "natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2, "keras1": keras1, "neon": Backend,
 }  # fmt: skip
-ENTRIES = [
-    (SURFACES[system], entry["name"], entry["signature"]) for system, entries in INVENTORY.items() for entry in entries
-]
+ENTRIES = [(SURFACES[system], e["name"], e["signature"]) for system, entries in INVENTORY.items() for e in entries]
 
 
 def documented(signature: str) -> tuple[list[tuple[str, Any]], bool, bool]:
