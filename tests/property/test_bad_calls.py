@@ -185,10 +185,7 @@ CALLS_OF_THE_TAPE: dict[str, tuple[Callable[[], Any], str]] = {
     "zeros of too many": (lambda: recorded.zeros(2**70), "shape must hold lengths below"),
     "fftshift of a number": (lambda: recorded.fft.fftshift(1.0), "x must have an axis"),
     "grad at texts": (lambda: tape.grad(recorded.sum)(np.asarray(["a"])), "argument 0"),
-    "function of text": (
-        lambda: tape.function([p := tape.placeholder((None,), name="rows")], [p])("abc"),
-        "argument rows",
-    ),
+    "function of text": (lambda: tape.function([p := tape.placeholder((None,), name="x")], [p])("abc"), "argument x"),
     "singular": (lambda: evaluate(recorded.linalg.inv(np.zeros((2, 2)))), "inv: "),
 }
 

@@ -83,9 +83,7 @@ def test_a_step_follows_the_gradient_written_by_hand(training: str) -> None:
     """Biases this strong decide every draw, so the made-up state is known: all visible units are 1."""
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     start = (np.array([[0.3, -0.2, 0.1], [0.5, 0.4, -0.6]]), np.array([0.2, -0.1]), np.full(3, 80.0))
-    rbm = RBM.from_parameters(
-        *start, training=training, batch_size=4, learning_rate=0.5, optimizer=SGD(weight_decay=0.25)
-    )
+    rbm = RBM.from_parameters(*start, training=training, batch_size=4, learning_rate=0.5, optimizer=SGD(0.0, 0.25))
     rbm.partial_fit(rows)
 
     def on(v: Any) -> Any:

@@ -75,9 +75,7 @@ def test_a_thousand_sharp_frames(dtype: str) -> None:
     logits = rng.normal(size=(2, 1000, 20)) * 15
     frames = np.exp(logits - logits.max(axis=-1, keepdims=True))
     frames = Variable((frames / frames.sum(axis=-1, keepdims=True)).astype(dtype))
-    cost = ctc_batch_cost(
-        rng.integers(0, 19, size=(2, 100)), frames, np.asarray([[1000], [900]]), np.asarray([[100], [50]])
-    )
+    cost = ctc_batch_cost(rng.integers(0, 19, (2, 100)), frames, np.asarray([[1000], [900]]), np.asarray([[100], [50]]))
     assert cost.dtype == dtype
     value, gradient = evaluate([cost, gradients(B.sum(cost), frames)])
     assert np.isfinite(value).all()
@@ -114,9 +112,7 @@ BEAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("k", "n_frames", "n_classes", "width", "words", "scores"), BEAMS, ids=[str(beam[0]) for beam in BEAMS]
-)
+@pytest.mark.parametrize(("k", "n_frames", "n_classes", "width", "words", "scores"), BEAMS, ids=[b[0] for b in BEAMS])
 def test_a_beam_keeps_what_tensorflow_keeps(
     k: int, n_frames: int, n_classes: int, width: int, words: list[list[int]], scores: list[float]
 ) -> None:

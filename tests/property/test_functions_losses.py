@@ -34,34 +34,29 @@ def defined(library: Library, loss: Loss, x: np.ndarray) -> Any:
     return value
 
 
+def losses(library: Library, dtype: str, target: int, *, from_logits: bool) -> list[Loss]:
+    """The losses of one row whose class is `target`."""
+    truth, place = library.array(np.eye(3, dtype=dtype)[[target]]), library.array(np.asarray([target]))
+    return [
+        lambda x: K.categorical_crossentropy(x, truth, from_logits=from_logits),
+        lambda x: K.sparse_categorical_crossentropy(x, place, from_logits=from_logits),
+        lambda x: K.binary_crossentropy(x, truth, from_logits=from_logits),
+    ]
+
+
 @pytest.mark.parametrize("library", SOME, indirect=True)
 @given(row=ROWS, dtype=DTYPES, target=st.integers(0, 2))
 def test_losses_of_logits(library: Library, row: list[float], dtype: str, target: int) -> None:
-    x = np.asarray([row], dtype=dtype)
-    truth = library.array(np.eye(3, dtype=dtype)[[target]])
-    place = library.array(np.asarray([target]))
-    losses: list[Loss] = [
-        lambda x: K.categorical_crossentropy(x, truth, from_logits=True),
-        lambda x: K.sparse_categorical_crossentropy(x, place, from_logits=True),
-        lambda x: K.binary_crossentropy(x, truth, from_logits=True),
-    ]
-    for loss in losses:
-        assert np.all(defined(library, loss, x) > -1e-6)
+    for loss in losses(library, dtype, target, from_logits=True):
+        assert np.all(defined(library, loss, np.asarray([row], dtype=dtype)) > -1e-6)
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
 @given(row=PROBABILITIES, dtype=DTYPES, target=st.integers(0, 2))
 def test_losses_of_probabilities(library: Library, row: list[float], dtype: str, target: int) -> None:
     """Certain of the wrong class, a loss ends at minus the logarithm of 1e-7, but for what others share in it."""
-    x = np.asarray([row], dtype=dtype)
-    truth = library.array(np.eye(3, dtype=dtype)[[target]])
-    place = library.array(np.asarray([target]))
-    for loss in (
-        lambda x: K.categorical_crossentropy(x, truth),
-        lambda x: K.sparse_categorical_crossentropy(x, place),
-        lambda x: K.binary_crossentropy(x, truth),
-    ):
-        value = defined(library, loss, x)
+    for loss in losses(library, dtype, target, from_logits=False):
+        value = defined(library, loss, np.asarray([row], dtype=dtype))
         assert np.all((value > -1e-6) & (value < -np.log(1e-7) + np.log(3.0)))
 
 

@@ -84,15 +84,11 @@ def check_adjoints(w: Windows, library: Library) -> None:
     """Of one sum over array, kernel and result: both gradients."""
     x, kernel = w.numbers(w.images, *w.lengths, w.channels), w.numbers(*w.sizes, w.channels, w.filters)
     y = w.numbers(*convolved(x, kernel, w.strides, w.padding, w.dilation).shape)
-    back = conv_transpose(
-        library.array(w.placed(y)), library.array(kernel), w.lengths, dilation_rate=w.dilation, **w.how
-    )
+    how = {"dilation_rate": w.dilation, **w.how}
+    back = conv_transpose(library.array(w.placed(y)), library.array(kernel), w.lengths, **how)
     want = transposed(y, kernel, w.lengths, w.strides, w.padding, w.dilation)
     np.testing.assert_allclose(library.numpy(back), w.placed(want), atol=1e-9)
-    outer = conv_kernel(
-        library.array(w.placed(x)), library.array(w.placed(y)), w.sizes, dilation_rate=w.dilation, **w.how
-    )
-    got = library.numpy(outer)
+    got = library.numpy(conv_kernel(library.array(w.placed(x)), library.array(w.placed(y)), w.sizes, **how))
     assert got.shape == kernel.shape
     for weights in (kernel, kernel[..., ::-1] + 1.0):  # two inner products with kernels
         product = np.sum(convolved(x, weights, w.strides, w.padding, w.dilation) * y)

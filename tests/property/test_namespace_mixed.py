@@ -163,6 +163,3 @@ def test_a_devices_arrays_stay_apart_from_numpys(library: Library, monkeypatch: 
     for pair in ((x, np.ones((2, 2))), (np.ones((2, 2)), x)):
         with pytest.raises(TypeError, match="an array of numpy stands beside one of cubed that lies on gpu:0"):
             B.dot(*pair)
-    da = pytest.importorskip("dask.array", reason="dask is not installed")
-    with pytest.raises(TypeError, match="two array libraries"):
-        B.dot(x, da.ones((2, 2)))

@@ -106,9 +106,7 @@ def test_convolution_goes_back_as_the_tape_does(how: dict[str, int], seed: int, 
 
 
 @given(poolings(), st.booleans(), st.integers(0, 2**16), FACTORS)
-def test_pooling_goes_back_as_the_tape_does(
-    how: dict[str, Any], caffe: bool, seed: int, factors: tuple[float, float]
-) -> None:
+def test_pooling_goes_back_as_the_tape_does(how: dict[str, Any], caffe: bool, seed: int, factors: Any) -> None:
     alpha, beta = factors
     be = Backend(library="numpy", compat_mode=mode(how, caffe))
     layer = be.pool_layer("float64", **how)
@@ -159,9 +157,7 @@ def test_compiled_libraries_write_the_same(
     check_library(library, how, pooling, seed, *factors)
 
 
-def check_library(
-    library: Library, how: dict[str, int], pooling: dict[str, Any], seed: int, alpha: float, beta: float
-) -> None:
+def check_library(library: Library, how: Any, pooling: Any, seed: int, alpha: float, beta: float) -> None:
     one, other = Backend(library="numpy"), Backend(library=library.name)
     for results, given_layer in ((convolution_results, how), (pooling_results, pooling)):
         wanted = results(one, given_layer, seed, alpha, beta)

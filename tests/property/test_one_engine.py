@@ -47,9 +47,7 @@ few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck
 @models
 @given(seed=seeds, chunks=lengths, n_sweeps=st.integers(0, 5), layer=st.sampled_from([0, 1]))
 @few
-def test_blocks_on_dask_draw_what_memory_draws(
-    model: RBM | DBM, seed: int, chunks: int, n_sweeps: int, layer: int
-) -> None:
+def test_blocks_on_dask_draw_like_memory(model: RBM | DBM, seed: int, chunks: int, n_sweeps: int, layer: int) -> None:
     drawn = model.sample(CHAINS, n_sweeps, layer=layer, random_state=seed)
     with guard():
         blocks = model.sample(CHAINS, n_sweeps, layer=layer, random_state=seed, library="dask", chunks=chunks)

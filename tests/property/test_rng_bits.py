@@ -146,9 +146,7 @@ def test_elements_anywhere_in_a_draw(count: int, places: list[int]) -> None:
 
 
 @given(states, streams, st.integers(1, 300), st.sampled_from(("float32", "float64")), st.sampled_from(DTYPES))
-def test_fused_bernoulli_is_a_comparison(
-    state: tuple[int, ...], count: int, n: int, dtype: str, precision: str
-) -> None:
+def test_fused_bernoulli_compares(state: tuple[int, ...], count: int, n: int, dtype: str, precision: str) -> None:
     p = np.random.default_rng(n).random(n).astype(dtype)
     first = substreams(state, count)
     u, following = draw(NP, first, (n,), precision)
@@ -197,9 +195,7 @@ def test_draws_by_log_odds_where_all_depends_on_rounding(n: int, state: tuple[in
 @pytest.mark.parametrize("shift", ["of each column", "of each column, a row", "of each row"])
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_draws_by_products_are_those_by_their_sigmoids(
-    rows: int, columns: int, shift: str, spread: float, dtype: str
-) -> None:
+def test_draws_by_products_are_as_by_sigmoids(rows: int, columns: int, shift: str, spread: float, dtype: str) -> None:
     first, random = substreams((rows,) * 6, max(1, rows * columns // 6)), np.random.default_rng(columns)
     a, b = (random.normal(0.0, spread, shape).astype(dtype) for shape in ((rows, 5), (5, columns)))
     shapes = {"of each column": (columns,), "of each column, a row": (1, columns), "of each row": (rows, 1)}

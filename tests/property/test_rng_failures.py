@@ -20,7 +20,7 @@ from tests.helpers.libraries import AGAIN, Library, libraries
 Call: TypeAlias = tuple[str, dict[str, Any]]
 
 ROW = [0.25, 0.75]
-SAME = ("numpy-readonly",)  # nothing is given to be written to
+SOME = libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=("numpy-readonly",))
 
 GENERATOR: dict[str, dict[str, Any]] = {
     name: {**dict(zip(found.rules, found.example, strict=True)), "size": 3} for name, found in DISTRIBUTIONS.items()
@@ -83,14 +83,10 @@ FEW = ["x", 10**400, np.asarray([0.5, np.nan, 3.0])]
 """For the libraries that share what NumPy's arrays are checked by; there is hardly a call that takes one of them."""
 
 
-def cases(
-    methods: Any, calls: list[tuple[str, dict[str, Any]]], values: list[Any]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def cases(methods: Any, calls: list[Call], values: list[Any]) -> Iterator[Call]:
     """Each call with each of its arguments in turn replaced by each bad value; without one; and with one too many."""
     for name, good in calls:
-        parameters = [
-            parameter for parameter in inspect.signature(getattr(methods, name)).parameters if parameter != "self"
-        ]
+        parameters = [p for p in inspect.signature(getattr(methods, name)).parameters if p != "self"]
         for parameter in parameters:
             for bad in values:
                 yield name, good | {parameter: bad}
@@ -114,9 +110,7 @@ def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) ->
     return count, moved
 
 
-@pytest.mark.parametrize(
-    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
-)
+@pytest.mark.parametrize("library", SOME)
 def test_generators_stay_where_they_are(library: Library) -> None:
     assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {"state", "library"}
     calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)
@@ -125,9 +119,7 @@ def test_generators_stay_where_they_are(library: Library) -> None:
     assert count > 300
 
 
-@pytest.mark.parametrize(
-    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
-)
+@pytest.mark.parametrize("library", SOME)
 def test_streams_stay_where_they_are(library: Library) -> None:
     def make() -> RandomStreams:
         streams = RandomStreams(5)

@@ -121,11 +121,8 @@ def test_each_number_moves_at_a_fixed_probability(name: str, within: str) -> Non
                 optimize.brentq(lambda t, end=end, p=p: end.cdf(t) - p, number - reach, number + reach, xtol=1e-14)
                 for end in ends
             ]
-            assert slope == pytest.approx((apart[1] - apart[0]) / (2.0 * step), rel=1e-5, abs=1e-6), (
-                name,
-                within,
-                number,
-            )
+            wanted = (apart[1] - apart[0]) / (2.0 * step)
+            assert slope == pytest.approx(wanted, rel=1e-5, abs=1e-6), (name, within, number)
 
 
 def test_dirichlet_as_in_torch() -> None:
@@ -270,10 +267,8 @@ def test_second_derivatives_of_libraries(library: str) -> None:
         return (getattr(Generator(SEED, library), name)(*parameters, size=4, dtype="float32") ** 2).sum()
 
     if library == "torch":
-        at, hessian = (
-            module.tensor(3.0),
-            lambda name: module.autograd.functional.hessian(lambda scale: square(name, scale), at),
-        )
+        at = module.tensor(3.0)
+        hessian = lambda name: module.autograd.functional.hessian(lambda scale: square(name, scale), at)  # noqa: E731
     else:
         at, hessian = 3.0, lambda name: module.hessian(lambda scale: square(name, scale))(at)
     z = Generator(SEED).laplace(size=4, dtype="float64")

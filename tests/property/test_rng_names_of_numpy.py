@@ -94,11 +94,8 @@ def test_permuted_gives_each_row_an_order_of_its_own() -> None:
     assert Generator(7).permuted(x, axis=1, out=out) is out
     assert_array_equal(out, y)
     assert_array_equal(Generator(7).permuted(x.T, axis=0).shape, (20, 30))
-    assert sorted(Generator(7).permuted(np.asarray(["a", "b", None], dtype=object)).tolist(), key=str) == [
-        None,
-        "a",
-        "b",
-    ]
+    objects = Generator(7).permuted(np.asarray(["a", "b", None], dtype=object))
+    assert sorted(objects.tolist(), key=str) == [None, "a", "b"]
     places = np.asarray([Generator(seed).permuted([[0, 1, 2]], axis=1)[0].argmax() for seed in range(3000)])
     assert stats.chisquare(np.bincount(places)).pvalue > FALSE_ALARM
 

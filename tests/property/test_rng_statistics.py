@@ -165,10 +165,7 @@ DISCRETE: dict[str, tuple[Draw, Any]] = {
         lambda g: np.concatenate([g.choice(3, 1, False, [0.5, 0.3, 0.2]) for _ in range(N // 20)]),
         stats.rv_discrete(values=([0, 1, 2], [0.5, 0.3, 0.2])),
     ),
-    "a place in an order": (
-        lambda g: np.concatenate([g.permutation(5)[2:3] for _ in range(N // 20)]),
-        stats.randint(0, 5),
-    ),
+    "a place": (lambda g: np.concatenate([g.permutation(5)[2:3] for _ in range(N // 20)]), stats.randint(0, 5)),
     "geometric": (lambda g: g.geometric(0.03, N), stats.geom(0.03)),
     "geometric, probable": (lambda g: g.geometric(0.9, N), stats.geom(0.9)),
     "negative_binomial": (lambda g: g.negative_binomial(2.5, 0.1, N), stats.nbinom(2.5, 0.1)),

@@ -94,9 +94,8 @@ def check(library: Library, name: str, dtype: str) -> None:
     found = evaluate([value, *gradients(xp.sum(value), inputs)])
     for array, want in zip(map(library.numpy, found), wanted, strict=True):
         assert array.dtype == dtype
-        np.testing.assert_allclose(
-            array, np.asarray(want, dtype=dtype), rtol=1e-5 if dtype == "float32" else 1e-12, strict=True
-        )
+        rtol = 1e-5 if dtype == "float32" else 1e-12
+        np.testing.assert_allclose(array, np.asarray(want, dtype=dtype), rtol=rtol, strict=True)
 
 
 @pytest.mark.parametrize("library", EVERY, indirect=True)

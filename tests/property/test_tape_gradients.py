@@ -34,9 +34,7 @@ LOOKED_AT = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse
 
 WITHOUT_RULE: set[str] = set()
 
-SMOOTH = [
-    case for case in CASES if case.differentiable and case.order and case.function not in FLAT | CREATED | WITHOUT_RULE
-]
+SMOOTH = [c for c in CASES if c.differentiable and c.order and c.function not in FLAT | CREATED | WITHOUT_RULE]
 
 
 @pytest.mark.parametrize("cases", by_function(SMOOTH))

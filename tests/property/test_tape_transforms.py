@@ -30,10 +30,8 @@ def places_and_function(case: Case) -> tuple[list[int], Any]:
 def test_rows_of_the_jacobian_times_a_vector_are_its_push(case: Case) -> None:
     places, fn = places_and_function(case)
     primals = [case.arrays[place] for place in places]
-    generator = np.random.default_rng(0)
-    tangents = [
-        generator.normal(size=p.shape).astype(p.dtype) * (1 + 1j if p.dtype.kind == "c" else 1) for p in primals
-    ]
+    rng = np.random.default_rng(0)
+    tangents = [rng.normal(size=p.shape).astype(p.dtype) * (1 + 1j if p.dtype.kind == "c" else 1) for p in primals]
     rows = jacobian(fn, range(len(primals)), mode="reverse")(*primals)
     _, pushed = jvp(fn, primals, tangents)
     assert len(rows) == len(pushed)
