@@ -142,9 +142,8 @@ def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> Non
             np.testing.assert_array_equal(to_numpy(got), normal(NP, states, (n,), dtype)[0], strict=True)
             for scale_and_shift in ((), (3.3, -1.1)):
                 got = numbers(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
-                np.testing.assert_array_equal(
-                    to_numpy(got), numbers(NP, states, n, dtype, scale_and_shift), strict=True
-                )
+                want = numbers(NP, states, n, dtype, scale_and_shift)
+                np.testing.assert_array_equal(to_numpy(got), want, strict=True)
 
 
 def pinned(library: Library, count: int) -> Any:

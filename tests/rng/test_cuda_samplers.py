@@ -82,9 +82,7 @@ def test_the_text_makes_the_numbers_of_the_host(name: str, cuda_kernels: InPlace
 
 @pytest.mark.parametrize("size", [(7, 71), SIZE])
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_elements_of_a_block_are_those_of_the_whole(
-    size: tuple[int, int], whole: bool, cuda_kernels: InPlace
-) -> None:
+def test_elements_of_a_block_are_those_of_the_whole(size: tuple[int, int], whole: bool, cuda_kernels: InPlace) -> None:
     offset, shape = ((0, 0), size) if whole else ((size[0] - 4, 5), (4, 40))
     uniforms = of_block((12345, 1, 2, 3, 4, 5), size, offset, shape, "numpy").every(3, 2)
     low, span = np.asarray([5]), np.arange(1, uniforms.count + 1) * 7 * 10**4

@@ -98,9 +98,8 @@ def test_jax_without_its_64_bit_types_draws_the_same_bits_and_rejects_float64() 
     with jax.enable_x64(False):
         for dtype in ("float16", "float32"):
             for name, first in (("random", ()), ("normal", (1.0, 2.0)), ("gamma", (0.7,)), ("exponential", ())):
-                got, want = (
-                    getattr(g, name)(*first, size=(3, 4), dtype=dtype) for g in (Generator(1, "jax"), Generator(1))
-                )
+                got = getattr(Generator(1, "jax"), name)(*first, size=(3, 4), dtype=dtype)
+                want = getattr(Generator(1), name)(*first, size=(3, 4), dtype=dtype)
                 np.testing.assert_array_equal(to_numpy(got), want, strict=True)
         with pytest.raises(TypeError, match="JAX has no float64"):
             Generator(1, "jax").random(3, "float64")
@@ -204,9 +203,7 @@ FILLED: list[tuple[str, tuple[Any, ...]]] = [
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "jax")))
 @pytest.mark.parametrize(("name", "parameters"), FILLED)
-def test_an_array_that_is_there_takes_the_numbers(
-    library: Library, name: str, parameters: tuple[Any, ...], dtype: str
-) -> None:
+def test_an_array_that_is_there_takes_the_numbers(library: Library, name: str, parameters: Any, dtype: str) -> None:
     if library.name == "array_api_strict" and dtype == "float16":
         pytest.skip("array_api_strict has no float16")
     for shape, part in (((4, 3), ...), ((0, 3), ...), ((7, 6), (slice(None, None, 2), slice(None, None, 2)))):

@@ -78,10 +78,7 @@ THEANO = {
     "RandomStreams.rstate": lambda seed: setattr(RandomStreams(1), "rstate", seed),
     "RandomStreams.seed": lambda seed: RandomStreams(1).seed(seed),
 }
-SET = THEANO | {
-    "Generator": lambda seed: Generator(seed),
-    "Generator.state": lambda seed: setattr(Generator(1), "state", seed),
-}
+SET = THEANO | {"Generator": Generator, "Generator.state": lambda seed: setattr(Generator(1), "state", seed)}
 
 
 @pytest.mark.parametrize("use", THEANO.values(), ids=THEANO)
