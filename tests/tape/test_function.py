@@ -260,10 +260,7 @@ class TestExplain:
         run = function([x], xp.mean(x, axis=0), batch_axis=0, combine="mean")
         run(np.ones((4, 2)))
         run(dask.asarray(np.ones((4, 2)), chunks=(2, 2)))
-        assert run.explain().split("\n") == [
-            "numpy: a plan of 1 statement",
-            "dask: one task for each block of the batch",
-        ]
+        assert run.explain() == "numpy: a plan of 1 statement\ndask: one task for each block of the batch"
         run(dask.asarray(np.ones((0, 2))))  # no examples: no blocks
         assert "operation by operation" in run.explain()
 

@@ -166,12 +166,10 @@ class TestWork:
 
 class TestUntil:
     def test_ends_after_the_step_in_which_it_holds(self) -> None:
-        outputs, _ = scan(
-            lambda x: (2 * counted(x, label="step"), until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30
-        )
+        outputs, _ = scan(lambda x: (2 * counted(x, label="x"), until(2 * x > 50.0)), None, Variable(1.0), n_steps=30)
         assert evaluate(outputs).tolist() == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
         assert float(outputs[-1]) == 64.0
-        assert runs_of(function([], outputs)) == {"step": 6}
+        assert runs_of(function([], outputs)) == {"x": 6}
 
     def test_beside_a_list_and_updates(self) -> None:
         count = Variable(0.0)
@@ -199,9 +197,8 @@ class TestNoSteps:
         x = placeholder((None, 2), dtype="float64")
         start = Variable(np.ones(2))
         outputs, _ = scan(lambda row, h: xp.tanh(row + h), x, start, name="rows")
-        states, last, *slopes = function([x], [outputs, outputs[-1], *gradients(xp.sum(outputs), [x, start])])(
-            np.ones((0, 2))
-        )
+        run = function([x], [outputs, outputs[-1], *gradients(xp.sum(outputs), [x, start])])
+        states, last, *slopes = run(np.ones((0, 2)))
         assert states.shape == (0, 2)
         assert last.tolist() == [1.0, 1.0]
         assert [slope.shape for slope in slopes] == [(0, 2), (2,)]
@@ -230,17 +227,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: scan(lambda h, k: h, outputs_info=[ONE, ONE], n_steps=2),
         "describes 2 outputs, the step returned 1",
     ),
-    "a tap of the future": (
-        lambda: scan(lambda h: h, outputs_info={"initial": ROWS, "taps": [0]}, n_steps=2),
-        "negative",
-    ),
+    "a future tap": (lambda: scan(lambda h: h, outputs_info={"initial": ROWS, "taps": [0]}, n_steps=2), "negative"),
     "too few taps": (lambda: scan(lambda h: h, outputs_info={"initial": ROWS, "taps": [-2]}, n_steps=2), "2 steps"),
     "another key": (lambda: scan(lambda h: h, outputs_info={"initial": ONE, "lag": 2}, n_steps=2), "lag"),
     "another key of a sequence": (lambda: scan(lambda row: row, {"input": ROWS, "offset": 1}), "offset"),
-    "two conditions": (
-        lambda: scan(lambda h: (h, until(h > 0), until(h > 1)), outputs_info=ONE, n_steps=2),
-        "at most one",
-    ),
+    "two untils": (lambda: scan(lambda h: (h, until(h > 0), until(h > 1)), outputs_info=ONE, n_steps=2), "at most one"),
 }
 
 

@@ -123,9 +123,7 @@ def test_each_thread_has_its_library() -> None:
 def test_one_loop_and_its_gradient() -> None:
     def work(i: int) -> list[float]:
         rows = placeholder((None, 2), dtype="float64")
-        outputs, _ = scan(
-            lambda row, state: xp.tanh(row + state), sequences=rows, outputs_info=xp.zeros(2, dtype="float64")
-        )
+        outputs, _ = scan(lambda row, state: xp.tanh(row + state), rows, xp.zeros(2, dtype="float64"))
         run = function([rows], gradients(xp.sum(outputs[-1]), rows))
         return [run(np.full((4, 2), 0.1 * k)).tolist() for k in range(8)]
 

@@ -176,12 +176,10 @@ class TestValueAndGrad:
         assert grad(lambda x: xp.sum(x) * float(stop_gradient(x)[2]))(X).tolist() == [2.0, 2.0, 2.0]
         assert float(Variable(2.0)) == 2.0
 
-    @pytest.mark.parametrize("count", [0, 1, 2, 5])
+    @pytest.mark.parametrize("n", [0, 1, 2, 5])
     @pytest.mark.parametrize("endpoint", [True, False])
-    def test_bounds_of_evenly_spaced_numbers(self, count: int, endpoint: bool) -> None:
-        check_gradient(
-            lambda x: xp.linspace(x[0], x[1] * x[2], count, endpoint=endpoint, dtype="float64") ** 2, X, order=2
-        )
+    def test_bounds_of_evenly_spaced_numbers(self, n: int, endpoint: bool) -> None:
+        check_gradient(lambda x: xp.linspace(x[0], x[1] * x[2], n, endpoint=endpoint, dtype="float64") ** 2, X, order=2)
 
     def test_results_are_the_callers_to_change(self) -> None:
         factor = np.ones(3)
