@@ -8,6 +8,8 @@ import os
 import pathlib
 import re
 import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import nox
 
@@ -24,6 +26,7 @@ KERAS = ["2.0.6", "1.0.3"]  # the original releases, which use the backends
 BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # dependencies of Keras and of its tests
 EXTRAS = "app,runs,distributed,xarray,hdf5,dimod"  # needed to test every part of the package
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
+WITHOUT_CORE = ("-C", "wheel.cmake=false", "-C", "wheel.py-api=py3")  # which takes half a minute to compile
 WHEN_IMPORTED = "--no-compile"  # no bytecode at installation: most installed modules are never imported
 LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # they call every function of the compiled core, on buffers with memory of other owners at their ends
@@ -47,6 +50,7 @@ ON_EXPRESSIONS = (
 # One process per core, with one thread of linear algebra each: more threads would only compete for cores.
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+IN_MEMORY, ENOUGH = "/dev/shm", 4_000_000_000  # bytes; where temporary files are not waited for, if there is room
 
 
 def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: tuple[str, ...] = ()) -> None:
@@ -77,10 +81,10 @@ def run_clients(session: nox.Session, *arguments: str) -> None:
         pytest(session, "tests/clients", "-k", f"keras and not ({others})", *arguments, PYTHONPATH=str(folder))
 
 
-def build_site(session: nox.Session) -> None:
+def build_site(session: nox.Session, **how: bool) -> None:
     """Rebuild the documentation; a warning is an error."""
     shutil.rmtree("docs/reference/modules", ignore_errors=True)  # may contain pages of removed modules
-    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "-j", "auto", "docs", "docs/_build/html")
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "-j", "auto", "docs", "docs/_build/html", **how)
 
 
 QUICK = [
@@ -99,16 +103,20 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def ci(session: nox.Session) -> None:
-    """All of the continuous integration in one environment: documentation, Dask's expressions, Keras, then the suite.
+    """All of the continuous integration in one environment: Dask's expressions, Keras and the site, then the suite.
 
     The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
     """
     groups = ("test", "unregistered", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
-    build_site(session)
-    run_on_expressions(session, *ON_EXPRESSIONS)
-    run_clients(session, "-m", "not slow")
-    pytest(session, "-m", "not slow")
+    room = os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > ENOUGH
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY if room else None) as folder, ThreadPoolExecutor() as beside:
+        session.env["TMPDIR"] = folder
+        site = beside.submit(build_site, session, silent=True)  # on one core, for the most part
+        run_on_expressions(session, *ON_EXPRESSIONS)
+        run_clients(session, "-m", "not slow")
+        site.result()
+        pytest(session, "-m", "not slow")
 
 
 @nox.session
@@ -281,7 +289,7 @@ def sanitize(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Linting, formatting and type checking."""
-    install(session, "lint")
+    install(session, "lint", packages=WITHOUT_CORE)
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
     session.run("mypy")
