@@ -110,7 +110,7 @@ def minibatches(
     >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
     [2, 2, 1]
     """
-    length = max(1, WINDOW // size) * size
+    length, dense = max(1, WINDOW // size) * size, not is_sparse(X)
     windows = range(0, X.shape[0], length)
     order = range(len(windows))
     if uniforms is not None and len(windows) > 1:
@@ -118,15 +118,16 @@ def minibatches(
     for position in order:
         first = windows[position]
         last = min(first + length, X.shape[0])
-        part = X[first:last, :] if is_sparse(X) else in_memory(X[first:last, :])
+        part = in_memory(X[first:last, :]) if dense else X[first:last, :]
         counts = None if weights is None else weights[first:last]
         if uniforms is not None:
             places = uniforms(last - first).argsort(kind="stable")
             counts = None if counts is None else array_namespace(counts).take(counts, places)
-            part = part[places] if is_sparse(part) else taken(part, places)
+            part = taken(part, places) if dense else part[places]
         for start in range(0, last - first, size):
             end = min(start + size, last - first)
-            yield in_memory(part[start:end, :]), None if counts is None else counts[start:end]
+            rows = part[start:end, :]
+            yield rows if dense else in_memory(rows), None if counts is None else counts[start:end]
 
 
 def taken(rows: Array, places: Array) -> Array:

@@ -19,7 +19,7 @@ from nbm_xp.namespace.core import ROOM, functions, room
 
 from .integers import OUTPUT_STEPS, STREAM_STEPS, State, transition
 
-_INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
+_INT32 = np.dtype("int32")
 _LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
 _PAGE: Final = (
@@ -49,7 +49,7 @@ def substreams(state: State, count: int) -> Any:
     numbers = room_for(count)
     numbers[:, 0] = state
     functions["substreams"](_jumps(), numbers)
-    return numbers.view(np.int32).T
+    return numbers.T
 
 
 def advance(states: Any, n: int) -> Any:
@@ -58,7 +58,7 @@ def advance(states: Any, n: int) -> Any:
     numbers = number_by_number(states, states.shape[0])
     new = room_for(numbers.shape[1])
     functions["advance"](_matrices(steps + 1, steps), numbers, ahead, new)
-    return new.view(np.int32).T
+    return new.T
 
 
 @lru_cache(maxsize=64)
@@ -264,9 +264,10 @@ def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
 
 
 def contiguous(x: Any) -> Any:
-    """All elements in contiguous memory, as the core requires."""
-    lies = x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
-    return (x if lies else np.require(x, x.dtype.newbyteorder("="), _LAYOUT)).reshape(-1)
+    """The array, or its elements in contiguous memory, as the core requires."""
+    flags, dtype = x.flags, x.dtype
+    lies = flags.c_contiguous and flags.aligned and dtype.isnative
+    return x if lies else np.require(x, dtype.newbyteorder("="), _LAYOUT)
 
 
 def room_for(count: int) -> Any:
@@ -275,8 +276,8 @@ def room_for(count: int) -> Any:
     Memory of the usual size of a draw is cached and reused, so that its pages need not be allocated again.
     """
     if room is None or not _MANY <= count * 24 <= ROOM:
-        return np.empty((6, count), np.uint32)
-    return np.ndarray((6, count), np.uint32, room())
+        return np.empty((6, count), _INT32)
+    return np.ndarray((6, count), _INT32, room())
 
 
 def number_by_number(states: Any, count: int) -> Any:
@@ -286,17 +287,16 @@ def number_by_number(states: Any, count: int) -> Any:
     written in turn, and no copy is made here unless states come from elsewhere.
     """
     taken = states.T if states.shape[0] <= count else states[:count].T
-    if not (taken.flags.c_contiguous and taken.flags.aligned and taken.dtype == _INT32):
+    flags = taken.flags
+    if not (flags.c_contiguous and flags.aligned and taken.dtype == _INT32):
         taken = np.require(taken, _INT32, _LAYOUT)
-    return taken.view(_UINT32)
+    return taken
 
 
 def completed(after: Any, states: Any) -> Any:
     """All states after a draw that moved the first of them."""
-    moved = after.view(_INT32)
-    if moved.shape[1] < states.shape[0]:
-        moved = np.concatenate([moved, states[moved.shape[1] :].T], axis=1)
-    return moved.T
+    moved = after.shape[1]
+    return (np.concatenate([after, states[moved:].T], axis=1) if moved < states.shape[0] else after).T
 
 
 def elementwise(name: str, x: Any, *constants: Any) -> Any:

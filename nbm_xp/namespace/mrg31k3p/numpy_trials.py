@@ -33,8 +33,7 @@ class _Open(threading.local):
 
     def decide(self, count: int, answers: Any, sigmoid: Callable[[Any], Any]) -> None:
         """Determine the open results by the library's sigmoid."""
-        if count:
-            answers[self.places[:count]] = self.uniforms[:count] < sigmoid(self.odds[:count])
+        answers[self.places[:count]] = self.uniforms[:count] < sigmoid(self.odds[:count])
 
 
 _open = _Open()
@@ -79,13 +78,12 @@ def bernoulli(
     compare = functions[f"bernoulli_{dtype}_{kind}_{sample}"]
     out = np.empty(shape, _SAMPLES[sample])
     numbers = number_by_number(states, out.size)
-    after = room_for(numbers.shape[1])
-    bounds, flat = contiguous(p), out.reshape(-1)
+    after, bounds = room_for(numbers.shape[1]), contiguous(p)
 
-    found = together(threads, numbers.shape[1], out.size, lambda claims: compare(numbers, bounds, flat, after, claims))
-    may_be_wrong = any(found)  # -0.0 may be, and is not
-    wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
-    return out, completed(after, states), int(wrong)
+    found = together(threads, numbers.shape[1], out.size, lambda claims: compare(numbers, bounds, out, after, claims))
+    # -0.0 may be wrong, and is not
+    wrong = int(np.count_nonzero(~((bounds >= 0) & (bounds <= 1)))) if any(found) else 0
+    return out, completed(after, states), wrong
 
 
 def bernoulli_of_sigmoid(
@@ -135,12 +133,13 @@ def bernoulli_of_sigmoid(
         return None
     in_place = again is not None and x.flags.carray and x.dtype == _DECIDED[sample]
     out, still = x if in_place else np.empty(shape, _DECIDED[sample]), _open
-    numbers, flat = number_by_number(states, out.size), out.reshape(-1)
+    numbers = number_by_number(states, out.size)
     after, compare = room_for(numbers.shape[1]), functions[f"bernoulli_of_sigmoid_{sample}"]
     scratch = still.places, still.uniforms, still.odds
-    left_open = compare(numbers, contiguous(x), columns, contiguous(shifts), along_rows, flat, after, *scratch)
+    left_open = compare(numbers, contiguous(x), columns, contiguous(shifts), along_rows, out, after, *scratch)
     if left_open > _MOST_OPEN:
         found = bernoulli(states, sigmoid(again()), shape, sample, "float32") if in_place and again else None
         return found and found[:2]
-    still.decide(left_open, flat, sigmoid)
+    if left_open:
+        still.decide(left_open, out.reshape(-1), sigmoid)
     return out, completed(after, states)
