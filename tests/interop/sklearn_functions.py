@@ -7,16 +7,8 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from sklearn import (
-    config_context,
-    decomposition,
-    discriminant_analysis,
-    linear_model,
-    metrics,
-    mixture,
-    naive_bayes,
-    preprocessing,
-)
+import sklearn
+from sklearn import decomposition, discriminant_analysis, linear_model, metrics, mixture, naive_bayes, preprocessing
 from sklearn.metrics import pairwise
 
 from tests.helpers.tables.case import values, whole
@@ -37,7 +29,7 @@ def dispatched(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(call)
     def with_dispatch(*arrays: Any) -> Any:
-        with config_context(array_api_dispatch=True):
+        with sklearn.config_context(array_api_dispatch=True):
             return call(*arrays)
 
     return with_dispatch
