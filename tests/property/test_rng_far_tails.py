@@ -27,6 +27,11 @@ ACCEPTED = math.exp(D) * math.gamma(SHAPE) * D ** (0.5 - SHAPE) / math.sqrt(2 * 
 FIRST_NORMAL = math.sqrt(2 * 31 * math.log(2))  # not all normal numbers of an extreme uniform are beyond it
 LAST_GAMMA = D * (1 + stats.norm.isf(2.0**-31) / math.sqrt(9 * D)) ** 3
 
+
+def gamma_beyond(x: Any) -> Any:
+    return ACCEPTED * stats.gamma(SHAPE).sf(x)
+
+
 Tail = tuple[Callable[[Generator], Any], Callable[[Any], Any], int, int, float]
 TAILS: dict[str, Tail] = {
     "random": (lambda g: g.random(1, "float64"), lambda x: x, 1, 0, 2.0**-31),
@@ -34,13 +39,7 @@ TAILS: dict[str, Tail] = {
     "exponential": (lambda g: g.exponential(size=1, dtype="float64"), stats.expon.sf, 1, 0, 31 * math.log(2)),
     "laplace": (lambda g: g.laplace(size=1, dtype="float64"), stats.laplace.cdf, 1, 0, -30 * math.log(2)),
     "logistic": (lambda g: g.logistic(size=1, dtype="float64"), stats.logistic.sf, M1, 0, 31 * math.log(2)),
-    "gamma": (
-        lambda g: g.gamma(SHAPE, size=1, dtype="float64"),
-        lambda x: ACCEPTED * stats.gamma(SHAPE).sf(x),
-        M1,
-        2,
-        LAST_GAMMA,
-    ),
+    "gamma": (lambda g: g.gamma(SHAPE, size=1, dtype="float64"), gamma_beyond, M1, 2, LAST_GAMMA),
 }
 """A draw, the probability of what is as far out, the extreme output, which one it is, and where the tail begins."""
 
