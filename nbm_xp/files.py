@@ -1,25 +1,29 @@
-"""Paths, files that are written completely or not at all, and records with digests.
+"""Paths, and files that are written completely or not at all.
 
 Files and folders are written under a temporary name, flushed to disk and renamed, so that readers always find complete
-ones. Temporary files of interrupted writers are recognized by their names, and `sweep` removes them. Digests and
-checksums protect against accidental damage, not against deliberate changes.
+ones. Temporary files of interrupted writers are recognized by their names, and `sweep` removes them.
+
+A `Place` is a path of this machine or an address of an object store, where a file is an object, made in a temporary
+folder and written whole.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
-import importlib
 import json
-import math
 import os
 import pathlib
 import re
 import shutil
+import tempfile
+import urllib.parse
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from .objects import ObjectPath
+
+Place: TypeAlias = pathlib.Path | ObjectPath
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # Windows drives have one letter
 
@@ -55,10 +59,44 @@ def local_path(path: str | os.PathLike[str], name: str = "path") -> pathlib.Path
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a path, got {path!r}")
     if _ADDRESS.match(text):
+        _check_secrets(text, name)
         raise ValueError(f"{name} must be a path of this machine's files, not an address, got {text!r}")
     if not text or "\0" in text:
         raise ValueError(f"{name} must be a path, got {text!r}")
     return pathlib.Path(path)
+
+
+def place_of(path: str | os.PathLike[str], name: str = "path") -> Place:
+    """Return a path of the local file system, or an address of an object store.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `local_path`, or if an address is of several file systems or holds a password.
+
+    Examples
+    --------
+    >>> place_of("s3://bucket/model.zarr/").name, place_of("file:///data/rows.npy").name
+    ('model.zarr', 'rows.npy')
+    """
+    if isinstance(path, ObjectPath):
+        return path
+    text = str(path)
+    if isinstance(path, pathlib.Path) or not _ADDRESS.match(text):
+        return local_path(path, name)
+    _check_secrets(text, name)
+    protocol, separator, rest = text.partition("://")
+    if not separator or "::" in text or not rest.strip("/"):
+        raise ValueError(f"{name} must be a path or an address as 's3://bucket/name', got {text!r}")
+    if protocol in ("file", "local"):
+        return pathlib.Path(urllib.parse.unquote(rest))
+    return ObjectPath(text.rstrip("/"))
+
+
+def _check_secrets(address: str, name: str) -> None:
+    """Raise `ValueError` if an address holds a password, without printing it."""
+    if re.search(r"//[^/@]*:[^/@]*@", address):
+        raise ValueError(f"{name} must not hold a password: the package of a store finds it in its configuration")
 
 
 _MARK = ".unfinished."
@@ -112,7 +150,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     >>> [(file.name, file.read_text()) for file in folder.iterdir()]
     [('note.txt', 'whole')]
     """
-    final = pathlib.Path(path)
+    final = place_of(path)
+    if isinstance(final, ObjectPath):
+        with tempfile.TemporaryDirectory() as folder:
+            yield (part := pathlib.Path(folder) / final.name)
+            final.upload(part)
+        return
     part = final.with_name(leftover_name(final.name))
     with _named(part, final):
         try:
@@ -154,6 +197,12 @@ def replacing_folder(path: str | os.PathLike[str], replace: bool = False) -> Ite
     >>> (place / "one").read_text()
     '1'
     """
+    if isinstance(path, ObjectPath):  # the files of the folder itself are written last
+        with tempfile.TemporaryDirectory() as above:
+            yield (part := pathlib.Path(above) / path.name)
+            for file in sorted(filter(pathlib.Path.is_file, part.rglob("*")), key=lambda file: file.parent == part):
+                (path / file.relative_to(part).as_posix()).upload(file)
+        return
     final = pathlib.Path(path)
     part = final.with_name(leftover_name(final.name))
     with _named(part, final):
@@ -186,7 +235,7 @@ def _named(part: pathlib.Path, final: pathlib.Path) -> Iterator[None]:
         raise
 
 
-def write_whole(path: pathlib.Path, content: Any) -> None:
+def write_whole(path: Place, content: Any) -> None:
     """Write bytes, or any object with a buffer, to a file, completely or not at all.
 
     Examples
@@ -197,11 +246,14 @@ def write_whole(path: pathlib.Path, content: Any) -> None:
     >>> file.read_bytes(), len(list(file.parent.iterdir()))
     (b'whole', 1)
     """
+    if isinstance(path, ObjectPath):
+        path.write_bytes(bytes(content))
+        return
     with replacing(path) as part:
         part.write_bytes(content)
 
 
-def write_json(path: pathlib.Path, content: Any) -> None:
+def write_json(path: Place, content: Any) -> None:
     """Write numbers, strings, lists and dictionaries as indented JSON, completely or not at all."""
     write_whole(path, (json.dumps(content, indent=2, sort_keys=True) + "\n").encode())
 
@@ -228,7 +280,7 @@ def _flush(folder: pathlib.Path) -> None:
     flush_folder(folder)
 
 
-def sweep(folder: pathlib.Path) -> int:
+def sweep(folder: Place) -> int:
     """Remove unfinished files and folders of interrupted writers, recursively; return their number.
 
     Examples
@@ -239,6 +291,8 @@ def sweep(folder: pathlib.Path) -> int:
     >>> sweep(folder), sweep(folder)
     (1, 0)
     """
+    if isinstance(folder, ObjectPath):
+        return 0
     found = [path for path in folder.rglob(f".*{_MARK}*") if path.exists()]
     for path in found:
         if path.is_dir():
@@ -248,134 +302,23 @@ def sweep(folder: pathlib.Path) -> int:
     return len(found)
 
 
-# Name of the entry of a record that holds its digest.
-DIGEST = "digest"
-
-_MOST_TEXT = 2**28
-
-
-def crc32c(content: Any) -> int:
-    """Compute the CRC-32C checksum of bytes, with the package that Zarr's codec ``crc32c`` uses."""
-    return int(_crc32c()(content))
+def remove_folder(folder: Place) -> None:
+    """Remove a folder if it is there, as far as possible."""
+    if isinstance(folder, ObjectPath):
+        with contextlib.suppress(OSError):
+            folder.delete_all()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-@functools.cache
-def _crc32c() -> Callable[[Any], int]:
-    try:
-        return importlib.import_module("google_crc32c").value  # type: ignore[no-any-return]
-    except ModuleNotFoundError:
-        return importlib.import_module("crc32c").crc32c  # type: ignore[no-any-return]
-
-
-def digest_of_file(path: str | os.PathLike[str]) -> str:
-    """Compute a digest of a file's content.
-
-    Raises
-    ------
-    ValueError
-        If the file does not exist, or is a folder.
-    """
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-    except FileNotFoundError:
-        raise ValueError(f"{os.fspath(path)} is not there") from None
-    except IsADirectoryError:
-        raise ValueError(f"{os.fspath(path)} is a folder, where a file was written") from None
-
-
-def digest_of_record(record: Mapping[str, Any]) -> str:
-    """Compute a digest of a record: a mapping from names to JSON values.
-
-    Examples
-    --------
-    >>> digest_of_record({"a": 1, "b": 2}) == digest_of_record({"b": 2, "a": 1})
-    True
-    """
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def finite_json(value: Any) -> Any:
-    """Convert a value to strict JSON: non-finite numbers become null."""
-    if isinstance(value, Mapping):
-        return {str(name): finite_json(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite_json(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as strict JSON, with its digest as an additional entry.
-
-    Examples
-    --------
-    >>> unsealed(sealed({"seed": 3}), "run.json")
-    {'seed': 3}
-    >>> unsealed(sealed({"seed": 3}) | {"seed": 4}, "run.json")
-    Traceback (most recent call last):
-    ...
-    ValueError: run.json is damaged: it is not what was written
-    """
-    content: dict[str, Any] = finite_json(record)
-    return content | {DIGEST: digest_of_record(content)}
-
-
-def unsealed(record: Any, name: str | os.PathLike[str]) -> dict[str, Any]:
-    """Verify the digest of a sealed record, and return the record without it.
-
-    Parameters
-    ----------
-    record : object
-        Record as read from a file.
-    name : path-like
-        Name of the file, for error messages.
-
-    Raises
-    ------
-    ValueError
-        If the record has changed, or has no digest.
-    """
-    if not isinstance(record, Mapping) or DIGEST not in record:
-        raise ValueError(f"{os.fspath(name)} is damaged: it lacks its digest")
-    content = {key: value for key, value in record.items() if key != DIGEST}
-    if record[DIGEST] != digest_of_record(content):
-        raise ValueError(f"{os.fspath(name)} is damaged: it is not what was written")
-    return content
-
-
-def parsed(text: str | bytes, name: str | os.PathLike[str]) -> Any:
-    """Parse JSON.
-
-    Raises
-    ------
-    ValueError
-        If the text is not JSON, or is nested too deeply.
-    """
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError(f"{os.fspath(name)} is not JSON that can be read: it is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(name)} is not JSON: {error}") from error
-
-
-def read_record(path: str | os.PathLike[str]) -> Any:
-    """Read a JSON file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it does not exist.
-    ValueError
-        If it is not JSON, or larger than 256 MiB.
-    """
-    place = pathlib.Path(path)
-    try:
-        with open(place, "rb") as file:
-            text = file.read(_MOST_TEXT + 1)
-    except IsADirectoryError:
-        raise ValueError(f"{place} is a folder, where a file was written") from None
-    if len(text) > _MOST_TEXT:
-        raise ValueError(f"{place} is not JSON that can be read: it is longer than {_MOST_TEXT:,} bytes")
-    return parsed(text, place)
+@contextlib.contextmanager
+def local_copy(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
+    """Context manager that provides a file on this machine: the path itself, or a temporary copy of an object."""
+    if not isinstance(place := place_of(path), ObjectPath):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / place.name
+        with copy.open("wb") as file:
+            file.writelines(place.pieces())
+        yield copy

@@ -15,9 +15,10 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from nbm_xp.files import local_path, parsed
+from nbm_xp.files import place_of
 from nbm_xp.machines import Array, Shape
 from nbm_xp.namespace import dtype_name
+from nbm_xp.records import parsed
 from nbm_xp.storage.arrays import load_tensors, save_tensors
 from nbm_xp.storage.chunked import is_group, open_group, save_group
 
@@ -81,7 +82,7 @@ def write(
     about : mapping
         ``library``, ``params`` and ``progress``, and ``run`` in files of a run.
     """
-    if local_path(path).suffix.lower() in _OTHERS:
+    if place_of(path).suffix.lower() in _OTHERS:
         raise ValueError(f"path must end in .safetensors, or in .zarr for a folder of tiles; got {os.fspath(path)!r}")
     layers = {name: getattr(topology, name) for name in ("sizes", "connections", "visible", "hidden")}
     parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-from nbm_xp.files import finite_json
+from nbm_xp.records import finite_json
 
 _WORTH_THREADS = 10_000_000
 

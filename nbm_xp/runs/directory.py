@@ -2,6 +2,9 @@
 
 Contract: a directory is created completely or not at all. ``run.json`` and the inputs stored beside it suffice to
 resume the run at any later time. Two processes never work on one run at the same time.
+
+At an address, where nothing can be renamed, the objects of a run are created on condition that there are none,
+``run.json`` last: there is a run if it is there.
 """
 
 from __future__ import annotations
@@ -16,25 +19,19 @@ import pathlib
 import platform
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.files import (
-    digest_of_file,
-    digest_of_record,
-    leftovers,
-    local_path,
-    read_record,
-    replacing_folder,
-    sealed,
-    sweep,
-    unsealed,
-    write_json,
-)
+from nbm_xp.files import Place, leftovers, place_of, remove_folder, replacing_folder, sweep, write_json
 from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.objects import ObjectPath, StoreError
 from nbm_xp.package import __version__
+from nbm_xp.records import digest_of_file, digest_of_record, read_record, sealed, unsealed
+
+from .locks import Lease, locked
 
 FORMAT = "nbm_xp.run 2"
 
@@ -48,16 +45,20 @@ class RunError(RuntimeError):
     """Raised if a run cannot start or continue for an external reason; the message gives the reason and the remedy."""
 
 
-def resuming(folder: pathlib.Path) -> str:
+def resuming(folder: Place) -> str:
     """Return the ways to resume a run, for messages."""
     return f"runs.resume({os.fspath(folder)!r}) or `nbm-xp resume {folder}`"
 
 
 @contextlib.contextmanager
-def disk_errors(folder: pathlib.Path) -> Iterator[None]:
-    """Raise `RunError` in place of the system's error for a full disk or a file above the allowed size."""
+def disk_errors(folder: Place) -> Iterator[None]:
+    """Raise `RunError` in place of an error of a store, a full disk or a file above the allowed size."""
     try:
         yield
+    except StoreError as error:
+        raise RunError(
+            f"{error.filename}: {error.strerror}. What was reported done is whole; resume the run by {resuming(folder)}"
+        ) from error
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -74,14 +75,14 @@ class RunDirectory:
 
     - ``run.json``: the format, the kind of run, its configuration and seed, the versions of packages at its start, the
       time of its creation, the class of its model, the digests of its input files, and the digest of all these;
-    - ``run.log``: the events of the run, one line each, with the time;
+    - ``run.log``: the events of the run, one line each, with the time; at an address, an object for each line;
     - a copy of the model, if the run has one;
     - ``checkpoints/``: the state of each part of the run, until it is finished;
     - the results, in files and folders whose names depend on the kind of run.
 
     Attributes
     ----------
-    path : pathlib.Path
+    path : pathlib.Path, or ObjectPath at an address
         The directory.
     kind : str
         ``"sample"``, ``"evaluate"``, ``"train"``, ``"graph"`` or ``"transition"``.
@@ -109,7 +110,7 @@ class RunDirectory:
     (7, 'train', {'n_iter': 3})
     """
 
-    def __init__(self, path: pathlib.Path, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Place, about: Mapping[str, Any]) -> None:
         self.path = path
         self.kind: str = about["kind"]
         self.configuration: dict[str, Any] = about["configuration"]
@@ -126,7 +127,7 @@ class RunDirectory:
         asked = {name: about[name] for name in ("kind", "configuration", "seed")}
         counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
         self.identity, self.result_identity = map(digest_of_record, (asked, asked | {"configuration": counts}))
-        self._lock_file: Any = None
+        self._lock: Any = None
 
     # Creating, resuming, opening
 
@@ -139,14 +140,14 @@ class RunDirectory:
         *,
         random_state: Any = None,
         model: Any = None,
-        save: Callable[[pathlib.Path], object] | None = None,
+        save: Callable[[Place], object] | None = None,
     ) -> Self:
         """Create a run's directory, locked for this process until `close`.
 
         Parameters
         ----------
         path : path-like
-            The directory, which must not exist or be empty.
+            The directory, or an address of an object store, which must not exist or be empty.
         kind : str
             Kind of run.
         configuration : mapping
@@ -180,9 +181,10 @@ class RunDirectory:
             "model": None if model is None else type(model).__name__,
         }
         with disk_errors(place):
-            lock_file = _make(place, about, model, save)
+            inputs = about, model, save
+            lock = _make_objects(place, *inputs) if isinstance(place, ObjectPath) else _make(place, *inputs)
         run = cls(place, about)
-        run._lock_file = lock_file
+        run._lock = lock
         run.log(f"{kind} begun")
         return run
 
@@ -193,10 +195,8 @@ class RunDirectory:
         Raises the errors of `open`, and `RunError` if another process works on the run.
         """
         run = cls.open(path)
-        try:
-            run._lock_file = _locked(run.path)
-        except OSError:
-            raise RunError(f"another process works on the run in {run.path}: wait for it, or end it") from None
+        with disk_errors(run.path), _another(run.path):
+            run._lock = _lock_of(run.path)
         count = sweep(run.path)
         run.log("resumed" + (f", {count} unfinished files removed" if count else ""))
         return run
@@ -229,7 +229,7 @@ class RunDirectory:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read ``run.json`` only, without verifying the input files."""
-        place = local_path(path, "directory")
+        place = place_of(path, "directory")
         if not (place / _ABOUT).is_file():
             if not place.exists():
                 raise FileNotFoundError(f"there is no run's directory {place}")
@@ -253,7 +253,7 @@ class RunDirectory:
     # Contents
 
     @property
-    def checkpoints(self) -> pathlib.Path:
+    def checkpoints(self) -> Place:
         """The folder of the checkpoints, created if it does not exist."""
         folder = self.path / "checkpoints"
         folder.mkdir(exist_ok=True)
@@ -279,14 +279,32 @@ class RunDirectory:
 
     def log(self, message: str) -> None:
         """Append a line with the current time to ``run.log``."""
-        with open(self.path / _LOG, "a", encoding="utf-8") as file:
-            file.write(f"{_now()} {' '.join(message.splitlines())}\n")
+        line, place = f"{_now()} {' '.join(message.splitlines())}\n", self.path / _LOG
+        if isinstance(place, ObjectPath):
+            (place / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}").write_bytes(line.encode())
+            return
+        with open(place, "a", encoding="utf-8") as file:
+            file.write(line)
+
+    @property
+    def events(self) -> list[str]:
+        """The lines of ``run.log``."""
+        place = self.path / _LOG
+        if isinstance(place, ObjectPath):
+            return [line.read_bytes().decode().rstrip() for line in place.iterdir()]
+        return place.read_text(encoding="utf-8").splitlines() if place.is_file() else []
+
+    def check_lock(self) -> None:
+        """Raise `RunError` if another process has taken over the run, as it may if this one was suspended."""
+        if isinstance(self._lock, Lease):
+            with _another(self.path):
+                self._lock.check()
 
     def close(self) -> None:
         """Release the lock, so that other processes can work on the run."""
-        if self._lock_file is not None:
-            self._lock_file.close()
-            self._lock_file = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def __enter__(self) -> Self:
         return self
@@ -298,9 +316,9 @@ class RunDirectory:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
 
 
-def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
+def check_new(path: str | os.PathLike[str]) -> Place:
     """Return the path of a new run's directory; raise `FileExistsError` if it exists and is not an empty folder."""
-    place = local_path(path, "directory")
+    place = place_of(path, "directory")
     if place.exists() and not place.is_dir():
         raise FileExistsError(f"{place} is a file, and a run needs a directory")
     if place.is_dir() and any(place.iterdir()):
@@ -309,7 +327,50 @@ def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
     return place
 
 
-def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable[[pathlib.Path], object] | None) -> Any:
+def _lock_of(place: Place) -> Any:
+    """Lock a run; raise `BlockingIOError` if another process holds the lock."""
+    return Lease(place / _LOCK) if isinstance(place, ObjectPath) else locked(place / _LOCK)
+
+
+@contextlib.contextmanager
+def _another(place: Place) -> Iterator[None]:
+    """Raise `RunError` in place of the error of a lock that another process holds."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError:
+        raise RunError(f"another process works on the run in {place}: wait for it, or end it") from None
+
+
+def _make_objects(place: ObjectPath, about: dict[str, Any], model: Any, save: Callable[[Place], object] | None) -> Any:
+    """Lock an address, and create the objects of a run, ``run.json`` last; return the lock."""
+    place.check_creates()
+    try:
+        lock = Lease(place / _LOCK, is_new=True)
+    except BlockingIOError as error:
+        raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
+    try:
+        _write_inputs(place, about, model, save)
+    except BaseException:
+        lock.close()
+        remove_folder(place)
+        raise
+    return lock
+
+
+def _write_inputs(place: Place, about: dict[str, Any], model: Any, save: Callable[[Place], object] | None) -> None:
+    """Write the inputs of a run and, last, ``run.json``."""
+    if model is not None:
+        model.save(place / _MODEL)
+    if save is not None:
+        save(place)
+    files = sorted(file.name for file in place.iterdir() if file.name != _LOCK and file.is_file())
+    about["files"] = {name: digest_of_file(place / name) for name in files}
+    write_json(place / _ABOUT, sealed(about))
+
+
+def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable[[Place], object] | None) -> Any:
     """Create a directory under a temporary name, rename it when its files are on disk; return the open lock file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     _sweep_beside(place)
@@ -317,14 +378,8 @@ def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable
     try:
         with replacing_folder(place) as part:
             part.mkdir()
-            lock_file = _locked(part)
-            if model is not None:
-                model.save(part / _MODEL)
-            if save is not None:
-                save(part)
-            files = sorted(file for file in part.iterdir() if file.is_file() and file.name != _LOCK)
-            about["files"] = {file.name: digest_of_file(file) for file in files}
-            write_json(part / _ABOUT, sealed(about))
+            lock_file = locked(part / _LOCK)
+            _write_inputs(part, about, model, save)
             with contextlib.suppress(FileNotFoundError):
                 place.rmdir()  # an empty one
     except BaseException as error:
@@ -336,31 +391,13 @@ def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable
     return lock_file
 
 
-def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
-    """Return the file that locks a run while it is open; raise `OSError` if another process holds the lock.
-
-    On systems without `fcntl`, nothing is locked.
-    """
-    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open while the lock is held)
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ModuleNotFoundError:
-        pass
-    except OSError:
-        file.close()
-        raise
-    return file
-
-
 def _sweep_beside(place: pathlib.Path) -> None:
     """Remove unfinished directories of processes that died: they are not locked."""
     for part in leftovers(place):
         with contextlib.suppress(OSError):
             # A directory without a lock file is either brand-new, or its process died before creating the file.
             if (part / _LOCK).exists():
-                _locked(part, "r+").close()
+                locked(part / _LOCK, "r+").close()
             elif time.time() - part.stat().st_mtime < _NEW:
                 continue
             shutil.rmtree(part)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from nbm_xp.boltzmann.ladder import estimate as ladder_estimate
 from nbm_xp.boltzmann.partition import is_enumerable, log_z_of
 from nbm_xp.boltzmann.quality import AdversarialAccuracy, Thermodynamics, moments
 from nbm_xp.boltzmann.tempering import adaptive_temperatures
+from nbm_xp.files import Place
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.namespace.errors import check_flag, positive_int
@@ -192,7 +192,7 @@ class Evaluating(Kind):
     name, results, stored, document = "evaluate", (ARRAYS, RESULT), ARRAYS, RESULT
     job_kinds = JOBS
 
-    def finish(self, unfinished: pathlib.Path) -> Warn | None:
+    def finish(self, unfinished: Place) -> Warn | None:
         """Write the estimates, those along inverse temperatures of the model itself, without weights of chains."""
         model = self.run.load_model()
         exact = float(model.log_partition()) if is_enumerable(model.state_.topology) else None
@@ -214,7 +214,7 @@ class Evaluating(Kind):
         read_evaluation(self.run.path)
         return self.read_document() | {"n_chains": self.run.configuration["n_chains"]}
 
-    def found(self, place: pathlib.Path, exact: float | None) -> Evaluation:
+    def found(self, place: Place, exact: float | None) -> Evaluation:
         """Return the evaluation from the arrays written by the tasks; `exact` is log Z by enumeration."""
         asked, model = self.run.configuration, self.run.load_model()
         arrays = {name: array[...] for name, array in store.open_arrays(place, self.run.result_identity).items()}

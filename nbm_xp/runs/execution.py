@@ -12,19 +12,20 @@ import contextlib
 import functools
 import importlib
 import os
-import pathlib
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from nbm_xp.files import digest_of_file, read_record, sealed, unsealed, write_json
+from nbm_xp.files import Place, place_of, remove_folder, write_json
+from nbm_xp.objects import ObjectPath
 from nbm_xp.package import need
+from nbm_xp.records import digest_of_file, read_record, sealed, unsealed
+from nbm_xp.storage.zarr_headers import BEGUN
 
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Job, read_checkpoint
+from .job import Job, last_checkpoints, read_checkpoint
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers
 
@@ -77,7 +78,8 @@ class Kind:
     def jobs(self) -> list[Any]:
         """The jobs that the configuration asks for, in order of execution."""
         asked = self.run.configuration
-        return [kind.of(self.run) for kind in self.job_kinds if not kind.asked_by or asked.get(kind.asked_by)]
+        arrays = store.unfinished(self.run.path / self.stored).name
+        return [kind.of(self.run, arrays) for kind in self.job_kinds if not kind.asked_by or asked.get(kind.asked_by)]
 
     @property
     def arrays(self) -> Sequence[Stored]:
@@ -94,7 +96,7 @@ class Kind:
         """The attributes of the Zarr group."""
         return {"source": f"nbm_xp.runs: {self.name}", "seed": str(self.run.seed), "run": self.run.result_identity}
 
-    def finish(self, unfinished: pathlib.Path) -> Warn | None:
+    def finish(self, unfinished: Place) -> Warn | None:
         """Write the results after all tasks; `unfinished` is the Zarr group, which is renamed afterwards."""
 
     def result(self) -> dict[str, Any]:
@@ -128,24 +130,26 @@ class Kind:
     @property
     def is_finished(self) -> bool:
         """Whether all results exist."""
-        return all((self.run.path / name).exists() for name in self.results)
+        of_each = {name: self.run.path / name for name in self.results}
+        return all(store.is_whole(at) if name == self.stored else at.exists() for name, at in of_each.items())
 
     def complete(self, pool: Pool, progress: Progress) -> Warn | None:
         """Compute the remaining tasks, and write the results."""
-        run, jobs = self.run, self.jobs
-        place, unfinished = run.path / self.stored, run.path / store.UNFINISHED
+        run, jobs, place = self.run, self.jobs, self.run.path / self.stored
         if not self.stored:
             carry_out(run, jobs, pool, progress)
             return self.finish(run.path)
-        if place.exists():  # and another result does not
+        if store.is_whole(place):  # and another result is not there
             return self.finish(place)
-        if unfinished.exists():
+        unfinished = store.unfinished(place)
+        if store.is_begun(unfinished):
             store.check(unfinished, self.arrays, run.result_identity)
         else:
             store.create(unfinished, self.arrays, self.coordinates, self.attributes)
         carry_out(run, jobs, pool, progress)
         warn = self.finish(unfinished)
-        store.finish(unfinished, place, self.arrays)
+        run.check_lock()
+        store.finish(place, self.arrays)
         return warn
 
 
@@ -190,8 +194,8 @@ def begin(
     scheduler: str | Workers = "threads",
     progress: Progress | None = None,
     model: Any = None,
-    save: Callable[[pathlib.Path], object] | None = None,
-    check: Callable[[Workers, pathlib.Path], str] | None = None,
+    save: Callable[[Place], object] | None = None,
+    check: Callable[[Workers, Place], str] | None = None,
     **options: Any,
 ) -> RunDirectory:
     """Start a run and compute all of it; for the arguments see `sample` and `RunDirectory.create`.
@@ -200,7 +204,7 @@ def begin(
     Further options are passed to `kind`.
     """
     with _started(kind, scheduler) as workers:
-        said = None if check is None else check(workers, pathlib.Path(directory))
+        said = None if check is None else check(workers, place_of(directory))
         pool = workers.pool  # before the directory is created: it raises if there is no cluster
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
@@ -294,7 +298,9 @@ def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -
         else:
             warn = kind.complete(pool, progress)
             run.log("finished")
-        shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+        remove_folder(run.path / "checkpoints")
+        if isinstance(run.path, ObjectPath) and kind.stored:
+            (run.path / kind.stored / BEGUN).unlink(missing_ok=True)
     if warn is not None:
         warn(stacklevel)
 
@@ -313,8 +319,10 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
     folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
     for part in (job.part, *job.other_parts):
         (run.checkpoints / part).mkdir(exist_ok=True)
-    kept = {number: read_checkpoint(folder, job.run, number) for number in blocks}
-    at = {number: 0 if found is None else found.done for number, found in kept.items()}
+    last = last_checkpoints(folder)
+    at = {number: last.get(number, 0) for number in blocks}
+    for number, segments in at.items():  # a damaged one raises an error now
+        read_checkpoint(folder, job.run, number, segments)
     done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))
     if done:
         run.log(f"{job.part}: {done} of {job.total} steps are done")
@@ -331,6 +339,7 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
     try:
         submit()
         while pending:
+            run.check_lock()
             for future in pool.wait(pending.keys(), timeout=1.0):
                 number = pending.pop(future)
                 try:

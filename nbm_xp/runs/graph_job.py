@@ -7,7 +7,6 @@ its whole input from disk.
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.files import Place, place_of
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, series_variables
 from nbm_xp.graphs.chains import Block as GraphBlock
 from nbm_xp.graphs.chains import Division, Index
@@ -27,7 +27,7 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import Report, report
 from nbm_xp.machines.units import Units
 from nbm_xp.rng import hashed_seed
-from nbm_xp.storage.arrays import load_arrays
+from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
 from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, write_checkpoint
@@ -144,7 +144,7 @@ class GraphJob(Job):
         of_draws = {"draw": range(len(self.schedule.seen)), "sweep": self.schedule.seen} if self.names else {}
         return {"chain": range(len(self.betas))} | of_draws
 
-    def finish(self, unfinished: pathlib.Path) -> Report:
+    def finish(self, unfinished: Place) -> Report:
         """Write the observables, the states of shards and the mixing diagnostics after all blocks are done."""
         count, (state, *stored) = len(_places(self)), self.stored
         columns = []
@@ -197,8 +197,7 @@ class GraphJob(Job):
         if self.chunks is None:
             return given.array(group, states), totals
         for chain, own in enumerate(given.array(group, states), group.first_chain):
-            unfinished = pathlib.Path(self.directory) / store.UNFINISHED
-            store.write_chunk(unfinished, self.state, (chain, *place), own[None])
+            self.write(self.state, (chain, *place), own[None])
         return (totals,)
 
     def _shown(self, block: int, done: int, place: Index) -> Mapping[Index, Array]:
@@ -246,29 +245,29 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 # A graph in blocks on disk
 
 
-def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: pathlib.Path) -> None:
+def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: Place) -> None:
     """Write the division of a graph into shards, and all blocks in the order of their indices."""
     if isinstance(division, ShardDivision):
-        np.savez(folder / "division.npz", **division.arrays())
+        save_arrays(folder / "division.npz", division.arrays())
     for number, block in enumerate(blocks):
-        np.savez(folder / f"block-{number:06d}.npz", **block.arrays())
+        save_arrays(folder / f"block-{number:06d}.npz", block.arrays())
 
 
 @lru_cache(maxsize=2)
 def _division(job: GraphJob) -> Division:
     if job.shape is None or job.periodic is None:
-        return ShardDivision.of(load_arrays(pathlib.Path(job.directory) / "division.npz"))
+        return ShardDivision.of(load_arrays(place_of(job.directory) / "division.npz"))
     return divided(job.shape, job.periodic, job.chunks, job.checkpoint_every)
 
 
 def _block(job: GraphJob, place: Index) -> GraphBlock:
     """Read a block from disk; shards are cached."""
-    division, path = job.division, pathlib.Path(job.directory) / f"block-{_places(job)[place]:06d}.npz"
+    division, path = job.division, place_of(job.directory) / f"block-{_places(job)[place]:06d}.npz"
     if isinstance(division, LatticeDivision):
         return LatticeBlock(division, place, Couplings(**load_arrays(path)))
     return _shard(path, job.run)
 
 
 @lru_cache(maxsize=AT_HAND)
-def _shard(path: pathlib.Path, run: str) -> Shard:
+def _shard(path: Place, run: str) -> Shard:
     return Shard(**load_arrays(path))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.files import Place
 from nbm_xp.graphs.chains import Block, Division
 from nbm_xp.graphs.energy_model import checked_clamp
 from nbm_xp.graphs.graph import Lattice, finite
@@ -41,7 +42,7 @@ class GraphRun(Kind):
 
     name, results, stored, job_kinds = "graph", (GRAPH,), GRAPH, (GraphJob,)
 
-    def finish(self, unfinished: pathlib.Path) -> Warn:
+    def finish(self, unfinished: Place) -> Warn:
         """Write the measurements."""
         return functools.partial(self.jobs[0].finish(unfinished).warn, HELPS)
 
@@ -126,13 +127,16 @@ def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -
     return found
 
 
-def _check(needed: Callable[..., Projected], workers: Workers, place: pathlib.Path) -> str:
+def _check(needed: Callable[..., Projected], workers: Workers, place: Place) -> str:
     """Raise `RunError` if a run needs more memory or disk space than there is; return a line for the log."""
     will_need, memory = needed(n_workers=workers.n_workers), _memory()
-    parent = next(folder for folder in (place, *place.parents) if folder.exists())
-    free = shutil.disk_usage(parent).free
-    if will_need.disk > free:
-        raise RunError(f"the run will need {will_need}, and {parent} has {free / 1e9:.2f} GB left: nothing was begun")
+    if isinstance(place, pathlib.Path):
+        parent = next(folder for folder in (place, *place.parents) if folder.exists())
+        free = shutil.disk_usage(parent).free
+        if will_need.disk > free:
+            raise RunError(
+                f"the run will need {will_need}, and {parent} has {free / 1e9:.2f} GB left: nothing was begun"
+            )
     if memory is not None and workers.scheduler in ("threads", "local") and will_need.memory > memory:
         raise RunError(
             f"the run will need {will_need}, and there are {memory / 1e9:.2f} GB of memory: divide it into smaller "

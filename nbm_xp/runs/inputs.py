@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.files import replacing
+from nbm_xp.files import Place, place_of, replacing
 from nbm_xp.machines.rows import checked_values, numbers
 from nbm_xp.namespace import (
     array_namespace,
@@ -109,18 +108,18 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
     return topology.checked_clamp(clamp, checked)
 
 
-def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:
+def save_clamped(clamp: Mapping[int, Any], folder: Place) -> None:
     """Write the values of clamped layers into a run's directory."""
     save_arrays(folder / _CLAMPED, {f"layer_{layer}": values for layer, values in clamp.items()})
 
 
 def saved_clamped(folder: str | os.PathLike[str]) -> dict[int, Any]:
     """Read the values of clamped layers from a run's directory."""
-    loaded = load_arrays(pathlib.Path(folder) / _CLAMPED)
+    loaded = load_arrays(place_of(folder) / _CLAMPED)
     return {int(name.removeprefix("layer_")): value for name, value in loaded.items()}
 
 
-def save_rows(rows: Any, folder: pathlib.Path, name: str = ROWS) -> None:
+def save_rows(rows: Any, folder: Place, name: str = ROWS) -> None:
     """Write rows of data into a run's directory, `_ROWS_AT_ONCE` at a time."""
     pieces = _pieces(rows)
     first = next(pieces)
@@ -139,7 +138,7 @@ def rows_of(folder: str | os.PathLike[str], first: int = 0, count: int | None = 
     ValueError
         If the file is damaged.
     """
-    path = pathlib.Path(folder) / name
+    path = place_of(folder) / name
     try:
         return np.array(map_array(path)[first : None if count is None else first + count])
     except (ValueError, EOFError, OverflowError, RecursionError, MemoryError, IsADirectoryError) as error:

@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import itertools
 import os
-import pathlib
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from nbm_xp.boltzmann.chains import Chains, Draw, Machine
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.files import Place, place_of
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.errors import positive_int
@@ -77,7 +78,9 @@ class Job:
     Attributes
     ----------
     directory : str
-        Directory of the run.
+        Directory of the run, or its address.
+    arrays : str
+        Name of the Zarr group that tasks write.
     seed : int
         Seed of the run.
     run : str
@@ -91,6 +94,7 @@ class Job:
     """
 
     directory: str
+    arrays: str
     seed: int
     run: str
 
@@ -99,10 +103,11 @@ class Job:
     asked_by: ClassVar[str] = ""
 
     @classmethod
-    def of(cls, run: RunDirectory) -> Self:
-        """Return the job of a run, with fields from its configuration."""
+    def of(cls, run: RunDirectory, arrays: str) -> Self:
+        """Return the job of a run, with fields from its configuration, that writes a Zarr group."""
         asked = {field.name: run.configuration.get(field.name) for field in dataclasses.fields(cls)}
-        known = {"directory": os.fspath(run.path.resolve()), "seed": run.seed, "run": run.identity}
+        directory = os.fspath(run.path.resolve())
+        known = {"directory": directory, "arrays": arrays, "seed": run.seed, "run": run.identity}
         return cls(**{name: _hashable(value) for name, value in asked.items()} | known)
 
     @property
@@ -146,9 +151,13 @@ class Job:
         """Total amount of work."""
         return sum(self.steps(block, segment) for block in self.blocks for segment in range(self.n_segments))
 
-    def folder(self, part: str | None = None) -> pathlib.Path:
+    def folder(self, part: str | None = None) -> Place:
         """Return the folder of the job's checkpoints, or of another part's."""
-        return pathlib.Path(self.directory) / "checkpoints" / (part or self.part)
+        return place_of(self.directory) / "checkpoints" / (part or self.part)
+
+    def write(self, array: Stored, index: Sequence[int], values: Array) -> None:
+        """Write a chunk of an array."""
+        store.write_chunk(place_of(self.directory) / self.arrays, array, index, values)
 
     def result(self, block: Block) -> Checkpoint:
         """Read the checkpoint after the last segment of a block.
@@ -177,11 +186,11 @@ class Checkpoint(NamedTuple):
     arrays: Arrays
 
 
-def _path(folder: pathlib.Path, block: int, done: int) -> pathlib.Path:
+def _path(folder: Place, block: int, done: int) -> Place:
     return folder / f"block-{block:06d}.{done:09d}.safetensors"
 
 
-def write_checkpoint(folder: pathlib.Path, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
+def write_checkpoint(folder: Place, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
     """Write a checkpoint of a block to disk, and delete all but the last `keeps` checkpoints of the block."""
     arrays = {str(place): array for place, array in enumerate(checkpoint.arrays)}
     place = _path(folder, block, checkpoint.done)
@@ -189,29 +198,33 @@ def write_checkpoint(folder: pathlib.Path, run: str, block: int, checkpoint: Che
     _path(folder, block, checkpoint.done - keeps).unlink(missing_ok=True)
 
 
-def _owner(folder: pathlib.Path, run: str, block: int) -> str:
+def _owner(folder: Place, run: str, block: int) -> str:
     return f"{run} {folder.name} {block}"
 
 
-def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None = None) -> Checkpoint | None:
-    """Read the last checkpoint of a block, or that after `done` segments; return None if it does not exist.
+def last_checkpoints(folder: Place) -> dict[int, int]:
+    """Return the number of completed segments at the last checkpoint of each block that has one."""
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    found = (re.fullmatch(r"block-(\d{6,})\.(\d{9,})\.safetensors", name) for name in names)
+    return {int(match[1]): int(match[2]) for match in found if match}
+
+
+def read_checkpoint(folder: Place, run: str, block: int, done: int) -> Checkpoint | None:
+    """Read the checkpoint of a block after `done` segments; return None if it does not exist.
 
     Raises
     ------
     ValueError
         If the file is damaged, or of another run or block.
     """
-    path = _path(folder, block, done or 0)
-    if done is None:
-        path = max(folder.glob(f"block-{block:06d}.*.safetensors"), default=path)
+    path = _path(folder, block, done)
     try:
         arrays, about = load_tensors(path, sealed=True)
     except FileNotFoundError:
         return None
-    found = int(about.get("done", -1))
-    if about.get("owner") != _owner(folder, run, block) or path != _path(folder, block, found):
+    if about.get("owner") != _owner(folder, run, block) or about.get("done") != str(done):
         raise ValueError(f"{path} is a checkpoint of another run or block")
-    return Checkpoint(found, tuple(arrays[str(place)] for place in range(len(arrays))))
+    return Checkpoint(done, tuple(arrays[str(place)] for place in range(len(arrays))))
 
 
 class StoppedError(Exception):
@@ -220,7 +233,10 @@ class StoppedError(Exception):
 
 def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambda: False) -> None:
     """Compute a segment of a block from the checkpoint before it, unless it is done."""
-    now = read_checkpoint(job.folder(), job.run, block.number) or Checkpoint(0, ())
+    now = read_checkpoint(job.folder(), job.run, block.number, segment)
+    if now is None:  # it is the first segment, or done already, or a checkpoint was lost
+        done = last_checkpoints(job.folder()).get(block.number, 0)
+        now = read_checkpoint(job.folder(), job.run, block.number, done) or Checkpoint(0, ())
     with one_thread():
         # Usually one iteration; more if a checkpoint was lost with a worker's disk.
         for number in range(now.done, segment + 1):
@@ -299,10 +315,6 @@ class MachineJob(Job):
     def machine(self) -> Machine:
         """The arrays of the model."""
         return Machine.of(self.loaded)
-
-    def write(self, array: Stored, index: Sequence[int], values: Array) -> None:
-        """Write a chunk of an array."""
-        store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, index, values)
 
 
 _loading = threading.Lock()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains, Draw
 from nbm_xp.boltzmann.ladder import LadderChains
+from nbm_xp.files import Place
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.namespace.errors import positive_int
@@ -296,7 +296,7 @@ class Sampling(Kind):
         names = ("n_chains", "n_draws", "burn_in", "thin", "layers", "library")
         return super().result() | {name: self.run.configuration[name] for name in names}
 
-    def finish(self, unfinished: pathlib.Path) -> Warn:
+    def finish(self, unfinished: Place) -> Warn:
         """Diagnose the draws.
 
         Chains with different clamped values have different distributions and are not compared.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.files import DIGEST, crc32c, flush_folder, replacing_folder, sweep, write_whole
+from nbm_xp.files import Place, flush_folder, replacing_folder, sweep, write_whole
+from nbm_xp.objects import ObjectPath
 from nbm_xp.package import need
+from nbm_xp.records import DIGEST, crc32c
 from nbm_xp.storage import zarr_headers
 from nbm_xp.storage.chunked import create_array
-from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, check_chunks, files_of, group_header
+from nbm_xp.storage.zarr_headers import (
+    BEGUN,
+    HEADER,
+    Header,
+    array_header,
+    arrays_in,
+    check_chunks,
+    files_of,
+    group_file,
+    group_header,
+)
 
 _DRAWS = ("bytes", "blosc", "crc32c")
 
@@ -57,8 +68,23 @@ class Stored:
 UNFINISHED = "unfinished.zarr"  # name of a store until its run is finished
 
 
+def unfinished(place: Place) -> Place:
+    """Return the path of a store until its run is finished; at an address the same, with another name of its header."""
+    return place if isinstance(place, ObjectPath) else place.with_name(UNFINISHED)
+
+
+def is_whole(place: Place) -> bool:
+    """Return whether a store is there and has its final name or header."""
+    return (place / HEADER if isinstance(place, ObjectPath) else place).exists()
+
+
+def is_begun(place: Place) -> bool:
+    """Return whether a store is there that is not finished."""
+    return (group_file(place) if isinstance(place, ObjectPath) else place).exists()
+
+
 def create(
-    place: pathlib.Path, arrays: Sequence[Stored], coordinates: Mapping[str, Sequence[int]], about: Mapping[str, Any]
+    place: Place, arrays: Sequence[Stored], coordinates: Mapping[str, Sequence[int]], about: Mapping[str, Any]
 ) -> None:
     """Create a store with its metadata and coordinates and without chunks of the arrays, completely or not at all."""
     zarr = need("zarr")
@@ -83,17 +109,19 @@ def create(
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(part)
         annotate(part, {})
+        if isinstance(place, ObjectPath):
+            (part / HEADER).rename(part / BEGUN)
 
 
-def annotate(place: pathlib.Path, attributes: Mapping[str, Any]) -> None:
+def annotate(place: Place, attributes: Mapping[str, Any]) -> None:
     """Add attributes to a store, and update the digest of all headers."""
     said = group_header(place)
     said["attributes"] |= attributes
     said["attributes"][DIGEST] = zarr_headers.seal_of(place, said)
-    write_whole(place / HEADER, json.dumps(said, indent=2).encode())
+    write_whole(group_file(place), json.dumps(said, indent=2).encode())
 
 
-def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values: Any) -> None:
+def write_chunk(place: Place, array: Stored, index: Sequence[int], values: Any) -> None:
     """Write one chunk of an array, and flush it to disk.
 
     Parameters
@@ -116,27 +144,30 @@ def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values
     write_whole(chunk_path(place, array, index), content + crc32c(content).to_bytes(4, "little"))
 
 
-def chunk_path(place: pathlib.Path, array: Stored, index: Sequence[int]) -> pathlib.Path:
+def chunk_path(place: Place, array: Stored, index: Sequence[int]) -> Place:
     """Return the path of a chunk's file."""
     return place / array.name / ".".join(["c", *map(str, index)])
 
 
-def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Stored]) -> None:
-    """Remove unfinished files of killed workers, and give a store its final name.
+def finish(place: Place, arrays: Sequence[Stored]) -> None:
+    """Remove unfinished files of killed workers, and give a store, or its header, its final name.
 
     Raises
     ------
     ValueError
         If a chunk is missing.
     """
-    sweep(unfinished)
+    sweep(begun := unfinished(place))
     for array in arrays:
-        check_chunks(unfinished / array.name, Header(array.shape, array.chunks, array.dtype, _DRAWS))
-    os.rename(unfinished, place)
-    flush_folder(place.parent)
+        check_chunks(begun / array.name, Header(array.shape, array.chunks, array.dtype, _DRAWS))
+    if isinstance(place, ObjectPath):
+        write_whole(place / HEADER, (place / BEGUN).read_bytes())
+    else:
+        os.rename(begun, place)
+        flush_folder(place.parent)
 
 
-def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
+def check(unfinished: Place, arrays: Sequence[Stored], run: str) -> None:
     """Check that a store belongs to a run, and that its headers are unchanged.
 
     Raises
@@ -152,14 +183,14 @@ def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
         files_of(unfinished / array.name)
 
 
-def _headers(place: pathlib.Path, run: str | None) -> dict[str, Header]:
+def _headers(place: Place, run: str | None) -> dict[str, Header]:
     """Return the headers of a store's arrays, by name."""
     if (found := zarr_headers.checked_seal(place).get("run")) != run and run is not None:
         raise ValueError(f"{place} is of another run: {found!r}, not {run!r}")
-    return {path.parent.name: array_header(path.parent, _DRAWS) for path in sorted(place.glob(f"*/{HEADER}"))}
+    return {name: array_header(place / name, _DRAWS) for name in arrays_in(place)}
 
 
-def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
+def open_arrays(place: Place, run: str | None = None) -> dict[str, Any]:
     """Open the arrays of a finished store by name, without coordinates; reading a damaged chunk raises `ValueError`.
 
     Parameters
@@ -181,7 +212,7 @@ def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
     return open_whole(place, {name: found for name, found in headers.items() if found.codecs == _DRAWS})
 
 
-def checked_store(place: pathlib.Path, run: str) -> Any:
+def checked_store(place: Place, run: str) -> Any:
     """Return a finished store, with its coordinates, as a Zarr store."""
     headers = _headers(place, run)
     need("zarr")

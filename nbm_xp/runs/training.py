@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import pathlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,13 +12,14 @@ from typing import Any
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.files import read_record, replacing, sealed, unsealed, write_json
+from nbm_xp.files import Place, replacing, write_json
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.minibatches import in_memory
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.namespace.errors import checked_number, positive_int
+from nbm_xp.records import read_record, sealed, unsealed
 from nbm_xp.storage.chunked import open_array
 
 from .directory import RunDirectory, RunError
@@ -144,7 +144,7 @@ def _described(array: Any) -> dict[str, Any]:
     return {"digest": digest_of(array), "library": library_name(array), "chunks": chunks}
 
 
-def _save(arrays: Mapping[str, Any], folder: pathlib.Path) -> None:
+def _save(arrays: Mapping[str, Any], folder: Place) -> None:
     """Write the training data into the checkpoints of a new run, which are removed when the training is finished."""
     place = folder / "checkpoints"
     place.mkdir()
@@ -197,6 +197,7 @@ class TrainingRun(Kind):
             raise
         seconds = time.perf_counter() - self._began
         model.state_.feature_names = asked["feature_names"]
+        run.check_lock()
         with replacing(run.path / MODEL) as part:
             model.save(part)
         last = next((dataclasses.asdict(at) for at in model.diagnostics_ if at.epoch == model.n_iter_), None)
@@ -227,6 +228,7 @@ class TrainingRun(Kind):
 
     def _after_epoch(self, progress: Progress, model: Any) -> None:
         """Write a checkpoint if one is due, and call the callbacks."""
+        self.run.check_lock()
         run, seconds, every = self.run, time.perf_counter() - self._began, self.run.configuration["checkpoint_every"]
         model.state_.feature_names = run.configuration["feature_names"]
         if run.configuration["hours"] is not None:
@@ -255,7 +257,7 @@ class TrainingRun(Kind):
         model.n_iter = model.n_iter_ + max(int(model.n_iter_ < model.n_iter), left)
 
 
-def checked_checkpoint(run: RunDirectory) -> pathlib.Path | None:
+def checked_checkpoint(run: RunDirectory) -> Place | None:
     """Return the file of a training's last checkpoint, or None.
 
     Raises

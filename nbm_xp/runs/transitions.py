@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import math
 import os
-import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.files import replacing
+from nbm_xp.files import Place, replacing
 from nbm_xp.graphs import (
     GraphMachine,
     autocorrelation_time,
@@ -241,7 +240,7 @@ class TransitionRun(Kind):
 
     name, results, document, job_kinds = "transition", (TRANSITION, SPINS), TRANSITION, (TransitionJob,)
 
-    def finish(self, unfinished: pathlib.Path) -> None:
+    def finish(self, unfinished: Place) -> None:
         """Write the measurements and the last spins."""
         (job,) = self.jobs
         states, series = zip(*(job.result(block).arrays for block in job.blocks), strict=True)

@@ -21,7 +21,7 @@ from typing import Any, Self, TypeAlias
 
 import dask
 
-from nbm_xp.files import leftover_name
+from nbm_xp.files import Place, leftover_name, place_of, write_whole
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
@@ -49,7 +49,7 @@ class ThreadPool:
         self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._threads = concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="nbm_xp run")
 
-    def check(self, folder: pathlib.Path) -> None:
+    def check(self, folder: Place) -> None:
         """Check that all workers can access a folder: always true for threads."""
 
     def submit(self, job: Job, block: Block, segment: int) -> Task:
@@ -147,7 +147,7 @@ class ClusterPool:
         except self._closed as error:
             raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
 
-    def check(self, folder: pathlib.Path) -> None:
+    def check(self, folder: Place) -> None:
         """Check that all workers share a folder with this process and have this package.
 
         Raises
@@ -155,7 +155,7 @@ class ClusterPool:
         RunError
             If a worker does not, or no worker responds.
         """
-        if self._cluster is not None:  # its workers are processes of this machine
+        if self._cluster is not None and isinstance(folder, pathlib.Path):  # its workers are of this machine
             return
         answered = 0
         for _ in range(ASKED):
@@ -167,7 +167,7 @@ class ClusterPool:
                 return
         raise RunError(f"the cluster {self._address} has no workers that answer: start some")
 
-    def _accepted(self, folder: pathlib.Path, worker: str, answer: object) -> bool:
+    def _accepted(self, folder: Place, worker: str, answer: object) -> bool:
         """Return True if a worker shares the folder, False if it died before responding; else raise `RunError`."""
         if isinstance(answer, (OSError, TimeoutError)):
             return False
@@ -249,7 +249,7 @@ def _answer(folder: str) -> str:
     """Create a file in a folder, to show that a worker can write into it, and return its name."""
     name = leftover_name("answer")
     try:
-        (pathlib.Path(folder) / name).touch()
+        write_whole(place_of(folder) / name, b"")
     except OSError as error:
         raise RunError(f"it cannot write into {folder}, which must be a folder that all share ({error})") from error
     return name

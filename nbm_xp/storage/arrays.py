@@ -6,6 +6,7 @@ Headers that claim more data than the file can hold are rejected; .safetensors f
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -18,11 +19,15 @@ from typing import IO, Any
 import numpy as np
 import safetensors
 
-from nbm_xp.files import DIGEST, replacing
+from nbm_xp.files import local_copy, place_of, replacing
 from nbm_xp.namespace.conversion import to_numpy
+from nbm_xp.objects import ObjectPath
+from nbm_xp.records import DIGEST
 
 # Limits of the uncompressed size, in bytes and as a multiple of the file's size; files may exceed one, not both
 _UNPACKED, _RATIO = 2**28, 100
+
+_HEADER = 2**17  # bytes; the header of an .npy file is shorter
 
 # NumPy reads headers by `ast.literal_eval`; two calls at once may fail on Python 3.11, with a SystemError
 _ONE_READER = threading.Lock()
@@ -69,7 +74,7 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file is not an .npz file, is damaged, or contains Python objects.
     """
     try:
-        with open(path, "rb") as file:
+        with local_copy(path) as copy, open(copy, "rb") as file:
             check_claims(file)
             with _ONE_READER:
                 archive = np.load(file, allow_pickle=False)
@@ -83,7 +88,7 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def map_array(path: str | os.PathLike[str]) -> Any:
-    """Map the array of an .npy file into memory, read-only.
+    """Map the array of an .npy file into memory, read-only; of an object, rows are read when they are indexed.
 
     Raises
     ------
@@ -98,8 +103,34 @@ def map_array(path: str | os.PathLike[str]) -> Any:
     >>> map_array(file)[1:].tolist()
     [1.0, 2.0]
     """
+    if isinstance(place := place_of(path), ObjectPath):
+        return _ObjectArray(place)
     with _ONE_READER:
         return np.lib.format.open_memmap(path, mode="r")
+
+
+class _ObjectArray:
+    """The array of an .npy file in an object store."""
+
+    def __init__(self, place: ObjectPath) -> None:
+        head, size = io.BytesIO(place.read_bytes(0, _HEADER)), place.size
+        self.shape, self._fortran, self.dtype = _check_header(head, size)
+        if self.dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        self.ndim, self._place, self._begin = len(self.shape), place, head.tell()
+
+    def __getitem__(self, index: Any) -> Any:
+        rows, *others = index if isinstance(index, tuple) else (index,)
+        low, high, step = (rows if isinstance(rows, slice) else slice(None)).indices(self.shape[0] if self.shape else 1)
+        if step < 1 or self._fortran or not isinstance(rows, slice):
+            low, high = 0, self.shape[0] if self.shape else 1
+        else:
+            high, rows = max(low, high), slice(None, None, step)
+        bytes_in_a_row = math.prod(self.shape[1:]) * self.dtype.itemsize
+        first, last = (self._begin + row * bytes_in_a_row for row in (low, high))
+        content = self._place.read_bytes(first, last) if first < last else b""
+        shape = (high - low, *self.shape[1:]) if self.shape else ()
+        return np.frombuffer(content, self.dtype).reshape(shape, order="F" if self._fortran else "C")[(rows, *others)]
 
 
 # Errors of reading an .npz file that is damaged, encrypted, or compressed by an unknown method
@@ -151,20 +182,21 @@ def check_claims(file: IO[bytes]) -> None:
     file.seek(0)
 
 
-def _check_header(file: IO[bytes], size: int) -> None:
-    """Raise `ValueError` if the header of an .npy file claims more data than there are bytes."""
+def _check_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, Any]:
+    """Read the header of an .npy file; raise `ValueError` if it claims more data than there are bytes."""
     try:
         version = np.lib.format.read_magic(file)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"its header is of version {version}, which is not known")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with _ONE_READER:
-            shape, _, dtype = read(file)
+            shape, fortran, dtype = read(file)
     except (RecursionError, MemoryError, OverflowError) as error:  # deeply nested or very long text
         raise ValueError("its header cannot be read") from error
     claimed, held = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or (claimed > held and not dtype.hasobject):
         raise ValueError(f"its header claims {claimed:,} bytes of numbers, and it holds {held:,}")
+    return shape, fortran, dtype
 
 
 def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
@@ -223,7 +255,7 @@ def load_tensors(
     if os.path.isdir(path):
         raise ValueError(f"{os.fspath(path)} is a folder, where a file was written")
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
+        with local_copy(path) as copy, safetensors.safe_open(copy, framework="numpy") as file:
             for name in file.keys():  # noqa: SIM118  (not a dictionary)
                 if (kind := file.get_slice(name).get_dtype()) not in _TENSORS.values():
                     raise ValueError(f"{os.fspath(path)} must hold numbers that NumPy has, got {name} of {kind}")

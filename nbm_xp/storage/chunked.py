@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from nbm_xp.files import DIGEST, local_path, parsed, replacing_folder
+from nbm_xp.files import Place, local_path, place_of, replacing_folder
 from nbm_xp.namespace import dispatch
 from nbm_xp.namespace.conversion import to_numpy
+from nbm_xp.objects import ObjectPath
 from nbm_xp.package import need
+from nbm_xp.records import DIGEST, parsed
 
 from .arrays import map_array
-from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
+from .zarr_headers import HEADER, array_header, arrays_in, checked_seal, group_header, seal_of
 
 _ABOUT = "nbm_xp"  # the attribute that describes the arrays
 Shape: TypeAlias = tuple[int, ...]
@@ -45,7 +46,7 @@ class NpyFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.path.abspath(path)
+        self.path = place_of(path).resolve()
         there = self._there()
         if there.dtype.kind not in "biufc":
             raise ValueError(f"it holds {there.dtype}")
@@ -58,8 +59,10 @@ class NpyFile:
         return np.array(self._there()[index])  # a copy, so that the mapped pages are released
 
     def __dask_tokenize__(self) -> Any:
+        if isinstance(self.path, ObjectPath):
+            return type(self).__name__, self.path.address, self.path.version
         status = os.stat(self.path)
-        return type(self).__name__, self.path, status.st_mtime_ns, status.st_size
+        return type(self).__name__, os.fspath(self.path), status.st_mtime_ns, status.st_size
 
 
 def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
@@ -92,12 +95,13 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
     >>> open_array(file, chunks=2).numblocks
     (2, 3)
     """
-    place = local_path(path)
+    place = place_of(path)
     if place.is_dir():
         zarr, _ = need("zarr"), array_header(place)
-        store = zarr.storage.LocalStore(place, read_only=True)
+        from .zarr_chunks import store_of  # imports Zarr
+
         try:
-            held = zarr.open_array(store, mode="r", zarr_format=3)
+            held = zarr.open_array(store_of(place), mode="r", zarr_format=3)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{place} is no Zarr array that can be read: {error}") from error
         return _lazy(held, held.chunks if chunks is None else chunks)
@@ -109,8 +113,8 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
 
 def is_group(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder or ends in ``.zarr``, and is therefore meant for `save_group`."""
-    place = local_path(path)
-    return place.is_dir() or place.suffix == ".zarr"
+    place = place_of(path)
+    return place.suffix == ".zarr" or place.is_dir()
 
 
 def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
@@ -161,14 +165,14 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     ValueError
         If the folder was not completed by `save_group`, or tiles are missing.
     """
-    place = local_path(path)
+    place = place_of(path)
     if not _is_ours(place):
         raise ValueError(f"{place} is no folder of arrays that was written whole")
     need("zarr")
     from .zarr_chunks import open_whole  # imports Zarr
 
     about = parsed(checked_seal(place)[_ABOUT], place / HEADER)
-    headers = {found.parent.name: array_header(found.parent, _CODECS) for found in sorted(place.glob(f"*/{HEADER}"))}
+    headers = {name: array_header(place / name, _CODECS) for name in arrays_in(place)}
     return {name: _lazy(held, held.chunks) for name, held in open_whole(place, headers).items()}, about
 
 
@@ -182,7 +186,7 @@ def _dask() -> Any:
     return da
 
 
-def _is_ours(place: pathlib.Path) -> bool:
+def _is_ours(place: Place) -> bool:
     """Return whether a folder was completed by `save_group`."""
     try:
         return _ABOUT in group_header(place).get("attributes", {})

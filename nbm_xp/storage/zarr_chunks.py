@@ -6,24 +6,58 @@ it exists, its checksum is correct, and its header claims exactly the size of a 
 
 from __future__ import annotations
 
-import pathlib
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import zarr
-from zarr.storage import LocalStore, WrapperStore
+from zarr.abc.store import SuffixByteRequest
+from zarr.storage import LocalStore, MemoryStore, WrapperStore
 
-from nbm_xp.files import crc32c
+from nbm_xp.files import Place
+from nbm_xp.objects import ObjectPath
+from nbm_xp.records import crc32c
 
 from .zarr_headers import HEADER, Header, check_chunks
 
 _CHECKSUM = 4  # bytes at the end of a chunk
 
 
-class _WholeStore(WrapperStore[LocalStore]):
+class _ObjectStore(WrapperStore[MemoryStore]):
+    """A read-only store of the objects at an address, whose requests are repeated if they fail."""
+
+    root: ObjectPath
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Read an object, or part of it."""
+        start = getattr(byte_range, "start", getattr(byte_range, "offset", None))
+        if isinstance(byte_range, SuffixByteRequest):
+            start = -byte_range.suffix
+        try:
+            content = await asyncio.to_thread((self.root / key).read_bytes, start, getattr(byte_range, "end", None))
+        except FileNotFoundError:
+            return None
+        return prototype.buffer.from_bytes(content)
+
+
+def store_of(place: Place) -> Any:
+    """Return a read-only Zarr store of a folder."""
+    if not isinstance(place, ObjectPath):
+        return LocalStore(place, read_only=True)
+    store = _ObjectStore(MemoryStore(read_only=True))
+    store.root = place
+    return store
+
+
+class _WholeStore(WrapperStore[Any]):
     """A read-only store of a folder of arrays, with their `headers` by name."""
 
     headers: Mapping[str, Header]
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        """Yield the names of the arrays."""
+        for name in () if prefix else self.headers:
+            yield name
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """Read a file; chunks are verified."""
@@ -48,16 +82,16 @@ class _WholeStore(WrapperStore[LocalStore]):
         return found
 
 
-def whole_store(folder: pathlib.Path, headers: Mapping[str, Header]) -> Any:
+def whole_store(folder: Place, headers: Mapping[str, Header]) -> Any:
     """Return a Zarr store that reads a folder of arrays with these checks; raise `ValueError` if a chunk is missing."""
     for name, header in headers.items():
         check_chunks(folder / name, header)
-    store = _WholeStore(LocalStore(folder, read_only=True))
+    store = _WholeStore(store_of(folder))
     store.headers = dict(headers)
     return store
 
 
-def open_whole(folder: pathlib.Path, headers: Mapping[str, Header]) -> dict[str, Any]:
+def open_whole(folder: Place, headers: Mapping[str, Header]) -> dict[str, Any]:
     """Open the arrays of a folder by name, as Zarr arrays."""
     store = whole_store(folder, headers)
     return {name: zarr.open_array(store, path=name, mode="r", zarr_format=3) for name in headers}

@@ -9,16 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import pathlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.files import DIGEST, digest_of_file, digest_of_record, read_record
+from nbm_xp.files import Place, place_of
+from nbm_xp.objects import ObjectPath
+from nbm_xp.records import DIGEST, digest_of_file, digest_of_record, read_record
 
-HEADER = "zarr.json"
+HEADER, BEGUN = "zarr.json", "begun.json"
 # The codecs of Zarr's specification, which only convert between bytes and numbers
 CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "sharding_indexed"})
 
@@ -69,7 +70,7 @@ def group_header(folder: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If the folder is not a group of Zarr version 3.
     """
-    return _header(pathlib.Path(folder), "group")
+    return _header(group_file(place_of(folder)), "group")
 
 
 def array_header(folder: str | os.PathLike[str], codecs: Collection[str] = CODECS) -> Header:
@@ -87,8 +88,8 @@ def array_header(folder: str | os.PathLike[str], codecs: Collection[str] = CODEC
     ValueError
         If the folder is not an array of Zarr version 3, or has unaccepted codecs, dtypes, features or sizes.
     """
-    place = pathlib.Path(folder)
-    said = _header(place, "array")
+    place = place_of(folder)
+    said = _header(place / HEADER, "array")
     try:
         grid, keys = said["chunk_grid"], said["chunk_key_encoding"]
         found = Header(
@@ -109,13 +110,24 @@ def array_header(folder: str | os.PathLike[str], codecs: Collection[str] = CODEC
     return found
 
 
-def _header(place: pathlib.Path, kind: str) -> dict[str, Any]:
+def group_file(place: Place) -> Place:
+    """Return the file of a group's header, which is `BEGUN` until a group in an object store is complete."""
+    whole = place / HEADER
+    return place / BEGUN if isinstance(place, ObjectPath) and not whole.exists() else whole
+
+
+def arrays_in(place: Place) -> list[str]:
+    """Return the names of the arrays of a group, in order."""
+    return sorted(path.name for path in place.iterdir() if (path / HEADER).is_file())
+
+
+def _header(file: Place, kind: str) -> dict[str, Any]:
     try:
-        said = read_record(place / HEADER)
+        said = read_record(file)
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"{place} is no Zarr {kind} of version 3: it has no {HEADER}") from None
+        raise ValueError(f"{file.parent} is no Zarr {kind} of version 3: it has no {HEADER}") from None
     if not isinstance(said, dict) or said.get("zarr_format") != 3 or said.get("node_type") != kind:
-        raise ValueError(f"{place} is no Zarr {kind} of version 3")
+        raise ValueError(f"{file.parent} is no Zarr {kind} of version 3")
     return said
 
 
@@ -161,11 +173,10 @@ def _check_sizes(header: Header) -> None:
 
 def seal_of(folder: str | os.PathLike[str], header: dict[str, Any] | None = None) -> str:
     """Compute a digest of the headers of a group and its arrays; `header` replaces the group's header if given."""
-    place = pathlib.Path(folder)
+    place = place_of(folder)
     said = group_header(place) if header is None else header
     attributes = {name: value for name, value in said.get("attributes", {}).items() if name != DIGEST}
-    arrays = sorted(path.parent.name for path in place.glob(f"*/{HEADER}"))
-    within = {name: digest_of_file(place / name / HEADER) for name in arrays}
+    within = {name: digest_of_file(place / name / HEADER) for name in arrays_in(place)}
     return digest_of_record(said | {"attributes": attributes, "arrays": within})
 
 
@@ -177,7 +188,7 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If the headers have changed.
     """
-    place = pathlib.Path(folder)
+    place = place_of(folder)
     try:
         attributes, seal = group_header(place).get("attributes"), seal_of(place)
     except (AttributeError, ValueError) as error:
@@ -187,7 +198,7 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return attributes
 
 
-def check_chunks(folder: pathlib.Path, header: Header) -> None:
+def check_chunks(folder: Place, header: Header) -> None:
     """Raise `ValueError` if a chunk of an array is missing or is not a file."""
     there = files_of(folder)
     for index in itertools.product(*map(range, header.n_tiles_along)):
@@ -196,15 +207,17 @@ def check_chunks(folder: pathlib.Path, header: Header) -> None:
             raise ValueError(f"{folder} is damaged: it lacks the chunk {name}")
 
 
-def files_of(folder: pathlib.Path) -> set[str]:
+def files_of(folder: Place) -> set[str]:
     """Return the names of the files in an array's folder; raise `ValueError` if it contains anything else."""
-    found = set()
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.is_file():
-                    raise ValueError(f"{folder} is damaged: {entry.name} is no file")
-                found.add(entry.name)
+        if isinstance(folder, ObjectPath):
+            found = folder.entries()
+        else:
+            with os.scandir(folder) as entries:
+                found = {entry.name: entry.is_file() for entry in entries}
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"{folder} is damaged: it is not there") from None
-    return found
+    for name, is_file in found.items():
+        if not is_file:
+            raise ValueError(f"{folder} is damaged: {name} is no file")
+    return set(found)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, Topology
+from nbm_xp.files import place_of
 from nbm_xp.graphs import GraphMachine, edwards_anderson, random_regular
 from nbm_xp.runs import RunDirectory, evaluate, measure_lattice, sample, sample_graph, train
 from nbm_xp.runs.execution import kind_of
@@ -56,12 +57,13 @@ def deep(sizes: Sequence[int] = (12, 9, 7), seed: int = 0, scale: float = 0.5, *
 
 def files_of(folder: str | os.PathLike[str]) -> dict[str, str]:
     """All files below a folder, and the hashes of what they hold."""
-    place = pathlib.Path(folder)
-    return {
-        str(path.relative_to(place)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(place.rglob("*"))
-        if path.is_file()
-    }
+    place, found = place_of(folder), dict[str, str]()
+    for path in sorted(place.iterdir(), key=str):
+        if path.is_file():
+            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            found |= {f"{path.name}/{name}": digest for name, digest in files_of(path).items()}
+    return found
 
 
 SAMPLE: dict[str, Any] = {

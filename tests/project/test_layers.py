@@ -14,7 +14,7 @@ import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [
-    ["package", "files"],
+    ["package", "objects", "files", "records"],
     ["namespace"],
     ["storage"],
     ["compatibility"],

@@ -163,7 +163,7 @@ def test_a_chunk_claims_no_more_than_it_has(tmp_path: pathlib.Path) -> None:
     """One whose checksum is right and whose compressed bytes would become many more."""
     from numcodecs.blosc import Blosc
 
-    from nbm_xp.files import crc32c
+    from nbm_xp.records import crc32c
 
     sampled(tmp_path / "run")
     packed = bytes(Blosc(cname="zstd", clevel=9).encode(bytes(50_000_000)))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, SGD
-from nbm_xp.files import finite_json
 from nbm_xp.graphs import GraphMachine, lattice
+from nbm_xp.records import finite_json
 from nbm_xp.runs import (
     RunDirectory,
     RunError,

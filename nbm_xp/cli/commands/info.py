@@ -56,11 +56,9 @@ def described(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _of_run(run: RunDirectory) -> dict[str, Any]:
-    log = run.path / "run.log"
-    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
     found = {"kind": run.kind, "path": str(run.path), "seed": run.seed, "created": run.created}
     found["files"] = sorted(entry.name for entry in run.path.iterdir() if not entry.name.startswith("."))
-    found["log"] = lines
+    found["log"] = run.events
     return found
 
 

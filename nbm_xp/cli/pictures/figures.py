@@ -23,11 +23,11 @@ from nbm_xp.boltzmann.sequences import (
     sequence_weights,
     site_pairs,
 )
-from nbm_xp.files import finite_json
 from nbm_xp.graphs import onsager
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
+from nbm_xp.records import finite_json
 from nbm_xp.runs import RunError, evaluate, open_dataset, open_samples, read_evaluation, read_result, read_transition
 
 from .. import inputs

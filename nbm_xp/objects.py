@@ -1,0 +1,226 @@
+"""Objects of a store at an address of fsspec (``s3://bucket/run``), with the methods of paths that files and runs use.
+
+A store has no folders, no renaming and no appending: an object is written whole, and is the old or the new one when it
+is read. A request that fails is repeated, which is safe as all of them may be carried out twice. Credentials are found
+by the package of the store, in its own configuration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import importlib
+import os
+import pathlib
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+TRIES = 6  # of a request that fails, in addition to those of the package of the store
+PIECE = 2**26  # bytes that are read or written at once
+
+_FINAL = (
+    FileNotFoundError,
+    FileExistsError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+    NotImplementedError,
+)
+_creating = threading.Lock()
+
+
+class StoreError(OSError):
+    """Raised if a store did not carry out a request; the cause is the error of its package."""
+
+
+@dataclass(frozen=True, order=True)
+class ObjectPath:
+    """The address of an object, or of all objects below it; picklable, and path-like for messages.
+
+    Parameters
+    ----------
+    address : str
+        Address, with its protocol.
+
+    Examples
+    --------
+    >>> place = ObjectPath("memory://examples/run") / "note"
+    >>> place.write_bytes(b"whole")
+    >>> place.name, place.is_file(), place.parent.is_dir(), place.read_bytes()
+    ('note', True, True, b'whole')
+    >>> place.unlink()
+    >>> place.exists()
+    False
+    """
+
+    address: str
+
+    def __fspath__(self) -> str:
+        return self.address
+
+    __str__ = __fspath__
+
+    def __truediv__(self, name: str) -> ObjectPath:
+        return ObjectPath(f"{self.address}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return self.address.rpartition("/")[2]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name."""
+        return pathlib.PurePosixPath(self.name).suffix
+
+    @property
+    def parent(self) -> ObjectPath:
+        """The address without its last part."""
+        return ObjectPath(self.address.rpartition("/")[0])
+
+    def resolve(self) -> ObjectPath:
+        """Return the address itself."""
+        return self
+
+    def mkdir(self, **options: Any) -> None:
+        """Do nothing: a store has no folders."""
+
+    # Reading
+
+    @property
+    def _store(self) -> Any:
+        return _opened("/".join(self.address.split("/", 3)[:3]), os.getpid())
+
+    def _try(self, request: Callable[[Any, str], Any]) -> Any:
+        """Call a function of the store and the object's key, again if it fails."""
+        store = self._store
+        for failed in range(TRIES):
+            try:
+                return request(store, store._strip_protocol(self.address))
+            except _FINAL:
+                raise
+            except Exception as error:
+                if failed == TRIES - 1:
+                    why = f"the store failed {TRIES} times, at last by {type(error).__name__}"
+                    raise StoreError(errno.EIO, why, self.address) from error
+            time.sleep(random.uniform(0.05, 0.1) * 2**failed)
+        raise AssertionError
+
+    def _info(self) -> dict[str, Any]:
+        with contextlib.suppress(FileNotFoundError):
+            found: dict[str, Any] = self._try(lambda store, key: store.info(key))
+            return found
+        return {}
+
+    def exists(self) -> bool:
+        """Return whether there is an object at the address, or below it."""
+        return bool(self._info())
+
+    def is_file(self) -> bool:
+        """Return whether there is an object at the address."""
+        return self._info().get("type") == "file"
+
+    def is_dir(self) -> bool:
+        """Return whether there are objects below the address."""
+        return self._info().get("type") == "directory"
+
+    @property
+    def size(self) -> int:
+        """Number of bytes of the object."""
+        return int(self._try(lambda store, key: store.info(key))["size"])
+
+    @property
+    def version(self) -> str:
+        """A text that changes with the object."""
+        return str(self._try(lambda store, key: store.ukey(key)))
+
+    def entries(self) -> dict[str, bool]:
+        """Return the next parts of all addresses below this one, and whether each is an object, in order."""
+        try:
+            found = self._try(lambda store, key: store.ls(key, detail=True))
+        except FileNotFoundError:
+            return {}
+        own = self._store._strip_protocol(self.address).strip("/")
+        below = sorted((entry["name"].strip("/"), entry["type"] == "file") for entry in found)
+        return {name.rpartition("/")[2]: is_file for name, is_file in below if name != own}
+
+    def iterdir(self) -> Iterator[ObjectPath]:
+        """Yield the addresses one part below this one."""
+        return (self / name for name in self.entries())
+
+    def read_bytes(self, start: int | None = None, end: int | None = None) -> bytes:
+        """Return the bytes of the object, from `start` to `end`."""
+        return bytes(self._try(lambda store, key: store.cat_file(key, start=start, end=end)))
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the object, at most `PIECE` at a time."""
+        for start in range(0, size := self.size, PIECE):
+            yield self.read_bytes(start, min(start + PIECE, size))
+
+    # Writing
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write the object."""
+        self._try(lambda store, key: store.pipe_file(key, content, mode="overwrite"))
+
+    def upload(self, file: pathlib.Path) -> None:
+        """Write the object from a file."""
+        if file.stat().st_size <= PIECE:
+            self.write_bytes(file.read_bytes())
+        else:
+            self._try(lambda store, key: store.put_file(os.fspath(file), key, mode="overwrite"))
+
+    def create(self, content: bytes) -> None:
+        """Write the object on condition that there is none.
+
+        Raises
+        ------
+        FileExistsError
+            If there is one with other content.
+        """
+        with _creating:  # the store in memory looks and writes in two steps
+            try:
+                self._try(lambda store, key: store.pipe_file(key, content, mode="create"))
+            except FileExistsError:  # perhaps by the same request, which was carried out twice
+                if self.read_bytes() != content:
+                    raise FileExistsError(errno.EEXIST, "there is another object", self.address) from None
+
+    def check_creates(self) -> None:
+        """Raise `StoreError` if the store cannot create objects on condition that there are none, in one step."""
+        store, probe = self._store, self / f"probe-{uuid.uuid4().hex}"
+        method = getattr(type(store), "_pipe_file" if store.async_impl else "pipe_file")
+        if method.__module__ not in ("fsspec.spec", "fsspec.asyn"):  # where it is not there, or takes two steps
+            try:
+                probe.create(b"1")
+                probe.create(b"2")
+            except FileExistsError:
+                return
+            finally:
+                probe.unlink(missing_ok=True)
+        why = "the store cannot create an object on condition that there is none, which runs need"
+        raise StoreError(errno.ENOTSUP, why, self.address)
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Delete the object."""
+        try:
+            self._try(lambda store, key: store.rm_file(key))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def delete_all(self) -> None:
+        """Delete all objects below the address."""
+        with contextlib.suppress(FileNotFoundError):
+            self._try(lambda store, key: store.rm(key, recursive=True))
+
+
+@functools.cache
+def _opened(root: str, process: int) -> Any:
+    """Return the file system of an address, one for all threads of a process; listings are never cached."""
+    return importlib.import_module("fsspec.core").url_to_fs(root, use_listings_cache=False)[0]
