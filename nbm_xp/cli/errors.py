@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import pathlib
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nbm_xp.files import Place
 from nbm_xp.package import how_to_install
 from nbm_xp.runs import RunError
 
@@ -28,7 +28,7 @@ class BrokenOffError(Exception):
 
 
 @contextlib.contextmanager
-def resumable(out: pathlib.Path) -> Iterator[None]:
+def resumable(out: Place) -> Iterator[None]:
     """Turn a keyboard interrupt into `BrokenOffError`, which says how to resume the run."""
     try:
         yield

@@ -15,7 +15,7 @@ import numpy as np
 from nbm_xp import boltzmann, runs
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.sequences import ALPHABETS, PROTEIN, RNA, Alignment, Alphabet, read_fasta
-from nbm_xp.files import local_path
+from nbm_xp.files import Place, local_copy, place_of
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.machines.units import BINARY, Values
@@ -152,7 +152,7 @@ def _read_array(source: str, part: str) -> Array:
         fault = "is a folder" if path.is_dir() else "no such file"
         raise InputError(f"{source}: {fault} (data is a .npy or .npz file, or has the name {names})")
     try:
-        with open(path, "rb") as file:
+        with local_copy(path) as copy, open(copy, "rb") as file:
             check_claims(file)
             loaded = np.load(file, allow_pickle=False)
             if not isinstance(loaded, np.ndarray):
@@ -166,11 +166,11 @@ def _read_array(source: str, part: str) -> Array:
     return loaded
 
 
-def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
+def _path_and_key(source: str) -> tuple[Place, str | None]:
     name, colon, key = source.rpartition(":")
     keyed = bool(colon) and name.endswith(".npz")
     with input_errors():
-        return local_path(name if keyed else source, "data"), key if keyed else None
+        return place_of(name if keyed else source, "data"), key if keyed else None
 
 
 def _key_of(known: Sequence[str], key: str | None, part: str, source: str) -> str:
@@ -191,9 +191,9 @@ def on_library(rows: Array, name: str | None) -> Array:
     return rows if name is None else asarray(rows, library(name))
 
 
-def check_file(path: pathlib.Path) -> None:
+def check_file(path: Place) -> None:
     """Raise `InputError` if a file cannot be written at a path."""
-    if not path.parent.is_dir():
+    if isinstance(path, pathlib.Path) and not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
     if path.is_dir():
         raise InputError(f"--out: {path} is a folder")
@@ -205,7 +205,7 @@ def side(features: int) -> int | None:
     return root if root * root == features else None
 
 
-def is_alignment(source: str | pathlib.Path | None) -> bool:
+def is_alignment(source: str | Place | None) -> bool:
     """Return whether a file name has an ending of alignments, with or without ``.gz``.
 
     Examples
@@ -248,7 +248,7 @@ def alphabet_of(model: Model, name: str | None) -> Alphabet | None:
     return chosen if chosen.size == found.size else found
 
 
-def run_at(path: pathlib.Path) -> RunDirectory | None:
+def run_at(path: Place) -> RunDirectory | None:
     """Return the run whose directory is at a path; None for a model."""
     if path.is_file() or (path / "zarr.json").is_file():  # a model, in a file or in a folder of arrays
         return None
@@ -264,17 +264,17 @@ def notes_of(run: RunDirectory | None) -> dict[str, Any]:
     return found
 
 
-def check_new_run(path: pathlib.Path) -> None:
+def check_new_run(path: Place) -> None:
     """Raise `InputError` if a new run cannot be created at a path."""
     try:
         check_new(path)
     except (FileExistsError, ValueError) as error:
         raise InputError(f"--out: {error}") from error
-    if not path.parent.is_dir():
+    if isinstance(path, pathlib.Path) and not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
 
 
-def read_model(path: pathlib.Path, name: str | None = None) -> Model:
+def read_model(path: Place, name: str | None = None) -> Model:
     """Read the model at the path of a model or of a run, with its arrays in a library."""
     run = run_at(path)
     home = None if name is None or is_lazy(library(name)) else name
@@ -289,7 +289,7 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Model:
     return model
 
 
-def rows_for(model: Model, path: pathlib.Path, data: str, threshold: float | None, part: str) -> Array:
+def rows_for(model: Model, path: Place, data: str, threshold: float | None, part: str) -> Array:
     """Read rows for the model at a path."""
     return read_rows(data, threshold, part, values_of(model), model.n_features_in_, str(path))
 

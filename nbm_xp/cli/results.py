@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import pathlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from nbm_xp import runs
+from nbm_xp.files import Place
 from nbm_xp.runs import RunDirectory, Workers
 
 from .errors import resumable
@@ -25,7 +25,7 @@ Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 
 def compute_run(
     label: str,
-    out: pathlib.Path,
+    out: Place,
     work: Callable[[Bar, Any], RunDirectory],
     as_json: bool,
     where: Mapping[str, Any] | None = None,
@@ -40,7 +40,7 @@ def compute_run(
     ----------
     label : str
         Label of the progress bar.
-    out : pathlib.Path
+    out : path-like
         The run's directory.
     work : callable
         Called with the bar and the workers (None for a run that is not computed in tasks); returns the run.

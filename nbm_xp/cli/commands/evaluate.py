@@ -41,7 +41,9 @@ def evaluate(
         ),
     ] = None,
     n_sweeps: Annotated[int, typer.Option(min=0, help="With --reverse: sweeps to its first states.")] = 1000,
-    out: Annotated[pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is kept.")] = None,
+    out: Annotated[
+        pathlib.Path | None, typer.Option(parser=options.path, help="The run's directory; without it, nothing is kept.")
+    ] = None,
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Temperatures between two checkpoints of a block.")
     ] = None,

@@ -11,6 +11,7 @@ import typer
 import nbm_xp
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.files import Place
 from nbm_xp.runs import RunDirectory, RunError, read_result
 
 from .. import inputs
@@ -23,7 +24,9 @@ _MOST = 20  # elements of a list that are shown
 
 
 def info(
-    path: Annotated[pathlib.Path | None, typer.Argument(help="A run's directory, or the file of a model.")] = None,
+    path: Annotated[
+        pathlib.Path | None, typer.Argument(parser=options.path, help="A run's directory, or the file of a model.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Show what is installed and configured or, given a path, describe a run or a model."""
@@ -37,7 +40,7 @@ def info(
         answer(found, _in_lines(found), as_json)
 
 
-def described(path: pathlib.Path) -> dict[str, Any]:
+def described(path: Place) -> dict[str, Any]:
     """Describe a run and its model, or a model alone."""
     run = inputs.run_at(path)
     if run is None:
@@ -62,7 +65,7 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
     return found
 
 
-def _of_model(path: pathlib.Path, model: Model) -> dict[str, Any]:
+def _of_model(path: Place, model: Model) -> dict[str, Any]:
     visible, *hidden = model.state_.topology.sizes
     largest = max(float(B.max(B.abs(weights.value))) for weights in model.state_.parameters.weights)
     parameters = {name: value for name, value in model.get_params().items() if value is not None}

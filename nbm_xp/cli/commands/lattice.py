@@ -22,7 +22,7 @@ EXAMPLES = (
 
 @options.with_options_of(options.Where)
 def lattice(
-    out: Annotated[pathlib.Path, typer.Option(help="The run's directory.")],
+    out: Annotated[pathlib.Path, typer.Option(parser=options.path, help="The run's directory.")],
     size: Annotated[
         str, typer.Option(help="How many units along each axis: 64 for a square, or 64,32; more numbers, more axes.")
     ] = "64",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import pathlib
 import re
 import typing
@@ -17,6 +18,10 @@ from typing import Annotated, Any
 
 import typer
 
+from nbm_xp.files import Place, place_of
+
+from ..inputs import input_errors
+
 
 def panel(title: str) -> Callable[..., Any]:
     """Return a function that declares options under a heading of the help: ``option(help, flags=(), **limits)``."""
@@ -25,6 +30,12 @@ def panel(title: str) -> Callable[..., Any]:
         return typer.Option(*flags, help=help, rich_help_panel=title, **limits)
 
     return option
+
+
+def path(text: str | os.PathLike[str]) -> Place:
+    """Return a path, or an address of an object store: the parser of arguments that are declared as paths."""
+    with input_errors():
+        return place_of(text)
 
 
 _where = panel("Where it is computed")
@@ -42,7 +53,7 @@ Library = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
-Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]
+Model = Annotated[pathlib.Path, typer.Option(parser=path, help="The directory of a run, or the file of a model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from nbm_xp.files import Place
+
 from .. import inputs
 from ..errors import InputError
 from ..output import answer
@@ -19,9 +21,9 @@ EXAMPLES = (
 
 
 def plot(
-    path: Annotated[pathlib.Path, typer.Argument(help="A run's directory, or the file of a model.")] = pathlib.Path(
-        "run"
-    ),
+    path: Annotated[
+        pathlib.Path, typer.Argument(parser=options.path, help="A run's directory, or the file of a model.")
+    ] = pathlib.Path("run"),
     what: Annotated[
         str | None,
         typer.Option(
@@ -32,7 +34,9 @@ def plot(
     ] = None,
     out: Annotated[
         pathlib.Path | None,
-        typer.Option(help="The .png file, or the folder for several; by default beside what is drawn."),
+        typer.Option(
+            parser=options.path, help="The .png file, or the folder for several; by default beside what is drawn."
+        ),
     ] = None,
     units: Annotated[str | None, typer.Option(help="For traces: numbers of units to follow, as 3,17.")] = None,
     seed: options.Seed = 0,
@@ -56,7 +60,7 @@ def plot(
 _OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
 
 
-def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) -> pathlib.Path:
+def _place(out: Place | None, name: str, path: Place, count: int) -> Place:
     """Return the path of a picture."""
     one = out is not None and out.suffix == ".png"
     if one and count > 1:
@@ -65,6 +69,6 @@ def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) 
         raise InputError(f"--out must end in .png, or be a folder, got {out}")
     place = out or (path if path.is_dir() else path.parent)
     place = place if one else place / f"{name}.png"
-    if not place.parent.is_dir():
+    if isinstance(place, pathlib.Path) and not place.parent.is_dir():
         raise InputError(f"--out: there is no folder {place.parent}")
     return place

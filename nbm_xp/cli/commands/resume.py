@@ -23,7 +23,7 @@ EXAMPLES = (
 @options.with_options_of(options.Where)
 def resume(
     context: typer.Context,
-    path: Annotated[pathlib.Path, typer.Argument(help="The run's directory.")],
+    path: Annotated[pathlib.Path, typer.Argument(parser=options.path, help="The run's directory.")],
     as_json: options.Json = False,
     **where: Any,
 ) -> None:

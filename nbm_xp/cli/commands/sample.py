@@ -13,7 +13,7 @@ import nbm_xp
 from nbm_xp import runs
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.sequences import Alphabet, write_fasta
-from nbm_xp.files import replacing
+from nbm_xp.files import Place, replacing
 from nbm_xp.machines import Array
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.storage.arrays import save_arrays
@@ -43,8 +43,9 @@ def sample(
     out: Annotated[
         pathlib.Path,
         typer.Option(
+            parser=options.path,
             help="A .npy or .npz file for states, a .png file for a picture (of units that fill a square), a .fasta "
-            "file for sequences; any other name is a folder for a run."
+            "file for sequences; any other name is a folder for a run.",
         ),
     ] = pathlib.Path("samples.npy"),
     n_chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
@@ -130,7 +131,7 @@ def _to_a_file(asked: dict[str, Any]) -> None:
     )
 
 
-def _letters(path: pathlib.Path, machine: Model, probabilities: bool) -> Alphabet:
+def _letters(path: Place, machine: Model, probabilities: bool) -> Alphabet:
     """Return the alphabet in which to write a machine's states."""
     found = inputs.alphabet_of(machine, inputs.notes_of(inputs.run_at(path)).get("alphabet"))
     if found is None:
@@ -142,7 +143,7 @@ def _letters(path: pathlib.Path, machine: Model, probabilities: bool) -> Alphabe
     return found
 
 
-def _write(states: Array, out: pathlib.Path, pixels: int | None, letters: Alphabet | None) -> None:
+def _write(states: Array, out: Place, pixels: int | None, letters: Alphabet | None) -> None:
     if letters is not None:
         with inputs.input_errors():
             write_fasta(out, states, letters)

@@ -43,9 +43,9 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
 def train(
     context: typer.Context,
     data: options.Data = "digits",
-    out: Annotated[pathlib.Path, typer.Option(help="The run's directory: model, configuration, log.")] = pathlib.Path(
-        "run"
-    ),
+    out: Annotated[
+        pathlib.Path, typer.Option(parser=options.path, help="The run's directory: model, configuration, log.")
+    ] = pathlib.Path("run"),
     held_out: Annotated[
         str | None, typer.Option(help="Rows, as for --data, whose log-likelihood to estimate too.")
     ] = None,

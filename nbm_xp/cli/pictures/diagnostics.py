@@ -6,12 +6,12 @@ of one side of the data); the effective sample size and R-hat; the data and samp
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import PercentFormatter
 
+from nbm_xp.files import Place
 from nbm_xp.machines import Array
 
 from ..inputs import side
@@ -28,9 +28,7 @@ _BAR = 3  # standard errors
 _WANTED, _MIXED = 0.25, 1.2  # acceptance of exchanges; R-hat of chains that are independent of their first states
 
 
-def draw_diagnostics(
-    lines: Sequence[Found], data: Array | None, samples: Array, about: str, path: pathlib.Path
-) -> None:
+def draw_diagnostics(lines: Sequence[Found], data: Array | None, samples: Array, about: str, path: Place) -> None:
     """Draw the diagnostics of a training.
 
     Parameters
@@ -41,7 +39,7 @@ def draw_diagnostics(
         Training rows, if available, and states of the machine.
     about : str
         Title of the panel of samples.
-    path : pathlib.Path
+    path : path-like
         The .png file to write.
     """
     sheets = [(name, rows) for name, rows in (("The data", data), (about, samples)) if rows is not None]

@@ -23,12 +23,14 @@ from nbm_xp.boltzmann.sequences import (
     sequence_weights,
     site_pairs,
 )
+from nbm_xp.files import Place
 from nbm_xp.graphs import onsager
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
 from nbm_xp.records import finite_json
 from nbm_xp.runs import RunError, evaluate, open_dataset, open_samples, read_evaluation, read_result, read_transition
+from nbm_xp.storage.arrays import map_array
 
 from .. import inputs
 from ..errors import InputError
@@ -42,7 +44,7 @@ PICTURES = (
     "filters", "samples", "diagnostics", "convergence", "traces", "frequencies", "contacts", "transition",
     "spins",
 )  # fmt: skip
-_Pictures: TypeAlias = dict[str, Callable[[pathlib.Path], None]]
+_Pictures: TypeAlias = dict[str, Callable[[Place], None]]
 _FANTASIES, _SWEEPS = 100, 1000
 _SEQUENCES, _STEPS = 1000, 500
 _RUNS, _TEMPERATURES = 100, (30, 100, 300, 1000)
@@ -56,7 +58,7 @@ class Source:
 
     Parameters
     ----------
-    path : pathlib.Path
+    path : path-like
         A run's directory, or the file of a model.
     seed : int
         Seed of samples drawn from the model.
@@ -64,7 +66,7 @@ class Source:
         Visible units whose traces to draw.
     """
 
-    def __init__(self, path: pathlib.Path, seed: int, units: list[int]) -> None:
+    def __init__(self, path: Place, seed: int, units: list[int]) -> None:
         self.path = path
         self.run = inputs.run_at(path)
         self.notes: Mapping[str, Any] = inputs.notes_of(self.run)
@@ -102,7 +104,7 @@ class Source:
         rows = inputs.read_rows(self.notes["data"], None, "train", inputs.values_of(self.model))
         return rows, ALPHABETS[self.notes["alphabet"]].size
 
-    def _frequencies(self, out: pathlib.Path) -> None:
+    def _frequencies(self, out: Place) -> None:
         """Draw pair frequencies and connected correlations of sites, of the model over those of the data."""
         rows, count = self._sequences()
         states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
@@ -118,7 +120,7 @@ class Source:
             for axes in (left, right):
                 axes.set(xlabel="data", ylabel=f"model: {_SEQUENCES:,} sequences after {_STEPS:,} sweeps")
 
-    def _contacts(self, out: pathlib.Path) -> None:
+    def _contacts(self, out: Place) -> None:
         """Draw the contact scores of pairs of sites, and mark the highest."""
         model, topology = self.model, self.model.state_.topology
         if not topology.is_factorial or len(topology.sizes) > 2 or model.hidden != "binary":
@@ -128,11 +130,11 @@ class Source:
         with drawn(out, 7.6, 6.8) as figure:
             panels.contacts(figure.subplots(), contact_scores(couplings))
 
-    def _samples(self, out: pathlib.Path) -> None:
+    def _samples(self, out: Place) -> None:
         states = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
         _draw_samples(to_numpy(states), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
 
-    def _diagnostics(self, out: pathlib.Path) -> None:
+    def _diagnostics(self, out: Place) -> None:
         lines = [finite_json(dataclasses.asdict(found)) for found in self.model.diagnostics_]
         laddered = self.model.state_.n_pairs > 0
         sweeps = STEPS if laddered else _SWEEPS
@@ -151,7 +153,7 @@ class Source:
             return None
         return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
 
-    def _convergence(self, out: pathlib.Path) -> None:
+    def _convergence(self, out: Place) -> None:
         """Draw estimates of log Z over the number of temperatures."""
         found: list[Found] = []
         with tempfile.TemporaryDirectory() as nowhere, inputs.input_errors():
@@ -163,7 +165,7 @@ class Source:
         with drawn(out, 7.6, 5.4) as figure:
             panels.convergence(figure.subplots(), [each["ais"] for each in found], title, found[-1]["exact"])
 
-    def _weights(self, out: pathlib.Path) -> None:
+    def _weights(self, out: Place) -> None:
         """Draw a histogram of the weights of an evaluation's chains, and log Z."""
         with inputs.input_errors(RunError):
             found = read_evaluation(self.path)
@@ -175,12 +177,12 @@ class Source:
         with drawn(out, 7.6, 5.4) as figure:
             panels.weights(figure.subplots(), estimate, found.exact, found.reverse)
 
-    def _draws(self, out: pathlib.Path) -> None:
+    def _draws(self, out: Place) -> None:
         with inputs.input_errors(RunError):
             states = open_samples(self.path)[:_FANTASIES, -1].compute()
         _draw_samples(states, f"The last draws of {len(states):,} chains", out)
 
-    def _traces(self, out: pathlib.Path) -> None:
+    def _traces(self, out: Place) -> None:
         """Draw traces of the free energy and of the chosen units, one below the other."""
         with inputs.input_errors(RunError):
             kept = open_samples(self.path)
@@ -226,7 +228,7 @@ class Source:
         found = {name: np.asarray([float(at[name] or 0) for at in measured]) for name in measured[0]}
         pictures: _Pictures = {"transition": partial(_draw_transition, document, found)}
         if len(document["size"]) == 2:
-            pictures["spins"] = partial(_draw_spins, np.load(self.path / "spins.npy"), found)
+            pictures["spins"] = partial(_draw_spins, map_array(self.path / "spins.npy")[...], found)
         return pictures
 
 
@@ -238,14 +240,14 @@ def _mixing(values: Array) -> str:
     return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"
 
 
-def draw_filters(weights: Array, path: pathlib.Path) -> None:
+def draw_filters(weights: Array, path: Place) -> None:
     """Draw the filters of the 100 hidden units with the largest weights, of shape (hidden units, visible units)."""
     pixels = inputs.side(weights.shape[1])
     with drawn(path, *_size(len(weights), pixels)) as figure:
         panels.filters(figure.subplots(), weights, pixels)
 
 
-def _draw_samples(states: Array, title: str, path: pathlib.Path) -> None:
+def _draw_samples(states: Array, title: str, path: Place) -> None:
     """Draw the states of at most 100 chains, or their probabilities."""
     pixels = inputs.side(states.shape[1])
     with drawn(path, *_size(len(states), pixels)) as figure:
@@ -257,7 +259,7 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
     return (9.0, 6.5) if pixels is None else (7.6, 0.75 * math.ceil(min(count, _FANTASIES) / 10) + 0.6)
 
 
-def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> None:
+def _draw_spins(spins: Array, found: Mapping[str, Array], out: Place) -> None:
     """Draw the last spins at the lowest and highest temperatures, and where the specific heat is largest."""
     t = found["temperature"]
     shown = list(dict.fromkeys((int(np.argmin(t)), int(np.argmax(found["specific_heat"])), int(np.argmax(t)))))
@@ -267,7 +269,7 @@ def _draw_spins(spins: Array, found: Mapping[str, Array], out: pathlib.Path) -> 
             axes.set(title=f"temperature {t[k]:.4g}", xticks=[], yticks=[])
 
 
-def _draw_transition(document: Found, found: Mapping[str, Array], out: pathlib.Path) -> None:
+def _draw_transition(document: Found, found: Mapping[str, Array], out: Place) -> None:
     """Draw energy, specific heat and magnetisation over temperatures, with Onsager's curves."""
     size, coupling, t = tuple(document["size"]), document["coupling"], found["temperature"]
     with drawn(out, 13.5, 4.6) as figure:

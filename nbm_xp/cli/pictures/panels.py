@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nbm_xp.boltzmann import AISEstimate
 from nbm_xp.boltzmann.sequences import pearson
-from nbm_xp.files import replacing
+from nbm_xp.files import Place, replacing
 from nbm_xp.machines import Array
 
 from ..output import signed
@@ -65,7 +64,7 @@ def sheet(images: Array, side: int, columns: int, gap: int = 1, fill: float = fl
 
 
 @contextlib.contextmanager
-def drawn(path: pathlib.Path, width: float, height: float, *, arranged: bool = True) -> Iterator[Figure]:
+def drawn(path: Place, width: float, height: float, *, arranged: bool = True) -> Iterator[Figure]:
     """Context manager of a figure, with a size in inches at 100 dpi, which is written at the end of the body.
 
     `arranged` panels get margins that fit their labels; otherwise the body places the panels.
@@ -77,13 +76,13 @@ def drawn(path: pathlib.Path, width: float, height: float, *, arranged: bool = T
         write(figure, path)
 
 
-def write(figure: Figure, path: pathlib.Path) -> None:
+def write(figure: Figure, path: Place) -> None:
     """Write a figure to a .png file."""
     with replacing(path) as part:
         figure.savefig(part, format="png", metadata={"Software": "nbm_xp"})
 
 
-def draw_states(states: Array, pixels: int, path: pathlib.Path) -> None:
+def draw_states(states: Array, pixels: int, path: Place) -> None:
     """Write states of visible units, or their probabilities, as a sheet of square images without title or axes."""
     page = sheet(states, pixels, math.ceil(math.sqrt(len(states))))
     scale = max(1, 1200 // page.shape[1]) / 100
