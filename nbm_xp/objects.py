@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TRIES = 6  # of a request that fails, in addition to those of the package of the store
+PAUSE = 0.1  # seconds, at most, before the second
 PIECE = 2**26  # bytes that are read or written at once
 
 _FINAL = (
@@ -109,7 +110,7 @@ class ObjectPath:
                 if failed == TRIES - 1:
                     why = f"the store failed {TRIES} times, at last by {type(error).__name__}"
                     raise StoreError(errno.EIO, why, self.address) from error
-            time.sleep(random.uniform(0.05, 0.1) * 2**failed)
+            time.sleep(random.uniform(PAUSE / 2, PAUSE) * 2**failed)
         raise AssertionError
 
     def _info(self) -> dict[str, Any]:
@@ -155,13 +156,18 @@ class ObjectPath:
         return (self / name for name in self.entries())
 
     def read_bytes(self, start: int | None = None, end: int | None = None) -> bytes:
-        """Return the bytes of the object, from `start` to `end`."""
+        """Return the bytes of the object, or those from `start` to `end`."""
+        if start is end is None:
+            return b"".join(self.pieces())
         return bytes(self._try(lambda store, key: store.cat_file(key, start=start, end=end)))
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes of the object, at most `PIECE` at a time."""
-        for start in range(0, size := self.size, PIECE):
-            yield self.read_bytes(start, min(start + PIECE, size))
+        """Yield the bytes of the object, which is not empty, at most `PIECE` at a time."""
+        start = size = 0
+        while start <= size:
+            yield (piece := self.read_bytes(start, start + PIECE))
+            start += PIECE
+            size = self.size - 1 if len(piece) == PIECE else 0
 
     # Writing
 

@@ -68,8 +68,10 @@ class Lease:
         self._lock = locked(self._file)
         try:
             self._own.create(self._content)
-        except FileExistsError:
+        except BaseException as error:
             self._remove_file()
+            if not isinstance(error, FileExistsError):
+                raise
             raise BlockingIOError(f"{self._own} was just taken") from None
         self._renewed, self._stopping, self._is_lost = time.monotonic(), threading.Event(), False
         self._thread = threading.Thread(target=self._renew_all, name="nbm_xp lease", daemon=True)

@@ -1,0 +1,114 @@
+"""Runs on an S3 server over HTTP whose requests fail, with clients, workers and schedulers killed: the same bytes."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nbm_xp.runs import RunError, Workers, resume
+from tests.faults.test_killed_clients import CLIENT, interrupted
+from tests.faults.test_killed_workers import Killer, pids_of
+from tests.faults.test_lost_schedulers import Cluster, wait_for_workers
+from tests.helpers.object_store import BUCKET, ObjectStore, serving
+from tests.helpers.runs import RUNS, left_off, program, results_of, whole
+
+for _package in ("moto", "s3fs", "zarr", "distributed"):
+    pytest.importorskip(_package)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning"),  # few sweeps, whose files count
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of connections that were cut off
+]
+
+SHARE = 0.2
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    with serving() as found, pytest.MonkeyPatch.context() as patch:
+        for name, value in found.settings.items():
+            patch.setenv(name, value)
+        yield found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sample", "train", *(pytest.param(name, marks=pytest.mark.slow) for name in ("evaluate", "transition", "web"))],
+)
+def test_a_run_through_faults(name: str, store: ObjectStore) -> None:
+    place = f"s3://{BUCKET}/faults/{name}"
+    with store.faults(len(name), SHARE):
+        left_off(RUNS[name], place, share=0.5)
+        resume(place)
+    assert results_of(place) == whole(name)
+
+
+def test_of_clients_that_begin_in_one_place_one_goes_on(store: ObjectStore) -> None:
+    place = f"s3://{BUCKET}/one"
+    source = CLIENT.format(name="sample", place=place, share=1, how={"n_draws": 12})
+    with store.faults(3, SHARE / 2):
+        clients = [program(source) for _ in range(3)]
+        said = [client.communicate(timeout=300)[1] for client in clients]
+    assert sorted(client.returncode for client in clients) == [0, 1, 1], said
+    assert all("FileExistsError" in text or "RunError: another" in text for text in said if text), said
+    assert results_of(place) == whole("sample")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(24))
+def test_clients_killed(number: int, store: ObjectStore) -> None:
+    name, chance = ["sample", "train", "evaluate", "transition", "web"][number % 5], random.Random(number)
+    place: Any = f"s3://{BUCKET}/clients/{number}"
+    with store.faults(number, SHARE):
+        interrupted(name, place, chance.random() * 0.9, signal.SIGKILL)
+        resume(place)
+    assert results_of(place) == whole(name)
+
+
+@pytest.mark.slow
+def test_workers_killed(store: ObjectStore) -> None:
+    chance, killed = random.Random(20), 0
+    with store.faults(20, SHARE), Workers("local", n_workers=2) as workers:
+        for number in range(24):
+            name = ["sample", "web", "evaluate"][number % 3]
+            killer = Killer(lambda: pids_of(workers), chance, 12)
+            run = RUNS[name](f"s3://{BUCKET}/workers/{number}", scheduler=workers, progress=killer)
+            killed += killer.killed
+            assert results_of(run.path) == whole(name)
+    assert killed == 24
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(12))
+def test_schedulers_killed(number: int, store: ObjectStore, tmp_path: pathlib.Path) -> None:
+    """Its workers live in a folder of their own and share the store alone."""
+    place, chance = f"s3://{BUCKET}/schedulers/{number}", random.Random(number).random() * 0.9
+
+    def kill(done: int, total: int) -> None:
+        if done > chance * total:
+            os.kill(clusters[0].scheduler.pid, signal.SIGKILL)
+            clusters[0].scheduler.wait()
+
+    clusters = []
+    try:
+        with store.faults(number, SHARE):
+            for folder in (tmp_path / "one", tmp_path / "two"):
+                folder.mkdir()
+                clusters.append(cluster := Cluster(folder))
+                cluster.worker()
+                with Workers(cluster.address) as workers:
+                    wait_for_workers(workers, 1)
+                    if len(clusters) == 2:
+                        resume(place, scheduler=workers)
+                        break
+                    with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone: resume the run"):
+                        RUNS["sample"](place, scheduler=workers, progress=kill)
+    finally:
+        for cluster in clusters:
+            cluster.close()
+    assert results_of(place) == whole("sample")
