@@ -302,6 +302,14 @@ def sweep(folder: Place) -> int:
     return len(found)
 
 
+def sizes_of(folder: Place) -> dict[str, int]:
+    """Return the number of bytes of each file in a folder and its subfolders."""
+    if isinstance(folder, ObjectPath):
+        return folder.sizes()
+    files = filter(pathlib.Path.is_file, folder.rglob("*"))
+    return {file.relative_to(folder).as_posix(): file.stat().st_size for file in files}
+
+
 def remove_folder(folder: Place) -> None:
     """Remove a folder if it is there, as far as possible."""
     if isinstance(folder, ObjectPath):

@@ -16,12 +16,12 @@ import pathlib
 import random
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 TRIES = 6  # of a request that fails, in addition to those of the package of the store
+CONDITION = "the store cannot create an object on condition that there is none, which runs need"
 PAUSE = 0.1  # seconds, at most, before the second
 PIECE = 2**26  # bytes that are read or written at once
 
@@ -151,6 +151,13 @@ class ObjectPath:
         below = sorted((entry["name"].strip("/"), entry["type"] == "file") for entry in found)
         return {name.rpartition("/")[2]: is_file for name, is_file in below if name != own}
 
+    def sizes(self) -> dict[str, int]:
+        """Return the number of bytes of each object below the address, by its last parts."""
+        found = self._try(
+            lambda store, key: {name.removeprefix(key): at["size"] for name, at in store.find(key, detail=True).items()}
+        )
+        return {name.strip("/"): int(size) for name, size in found.items()}
+
     def iterdir(self) -> Iterator[ObjectPath]:
         """Yield the addresses one part below this one."""
         return (self / name for name in self.entries())
@@ -189,28 +196,19 @@ class ObjectPath:
         ------
         FileExistsError
             If there is one with other content.
+        StoreError
+            If the store cannot do this in one step.
         """
+        store = type(self._store)
+        method = getattr(store, "_pipe_file" if store.async_impl else "pipe_file")
+        if method.__module__ in ("fsspec.spec", "fsspec.asyn"):  # not there, or in two steps
+            raise StoreError(errno.ENOTSUP, CONDITION, self.address)
         with _creating:  # the store in memory looks and writes in two steps
             try:
                 self._try(lambda store, key: store.pipe_file(key, content, mode="create"))
             except FileExistsError:  # perhaps by the same request, which was carried out twice
                 if self.read_bytes() != content:
                     raise FileExistsError(errno.EEXIST, "there is another object", self.address) from None
-
-    def check_creates(self) -> None:
-        """Raise `StoreError` if the store cannot create objects on condition that there are none, in one step."""
-        store, probe = self._store, self / f"probe-{uuid.uuid4().hex}"
-        method = getattr(type(store), "_pipe_file" if store.async_impl else "pipe_file")
-        if method.__module__ not in ("fsspec.spec", "fsspec.asyn"):  # where it is not there, or takes two steps
-            try:
-                probe.create(b"1")
-                probe.create(b"2")
-            except FileExistsError:
-                return
-            finally:
-                probe.unlink(missing_ok=True)
-        why = "the store cannot create an object on condition that there is none, which runs need"
-        raise StoreError(errno.ENOTSUP, why, self.address)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object."""

@@ -345,7 +345,6 @@ def _another(place: Place) -> Iterator[None]:
 
 def _make_objects(place: ObjectPath, about: dict[str, Any], model: Any, save: Callable[[Place], object] | None) -> Any:
     """Lock an address, and create the objects of a run, ``run.json`` last; return the lock."""
-    place.check_creates()
     try:
         lock = Lease(place / _LOCK, is_new=True)
     except BlockingIOError as error:

@@ -15,18 +15,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from .inputs import rows_of
-from .job import (
-    Arrays,
-    Block,
-    MachineJob,
-    Stopping,
-    Sweeps,
-    SweepsJob,
-    blocks_of,
-    chains_of,
-    last_checkpoints,
-    read_checkpoint,
-)
+from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
 from .sampling import SampleJob
 from .store import Stored
 
@@ -89,8 +78,7 @@ class ReverseAnnealingJob(AnnealingJob):
         """See `SweepsJob`."""
         if self.reverse != "the ladder":
             return super().begin(block)
-        folder = self.folder(LadderJob.part)
-        ended = read_checkpoint(folder, self.run, block.number, last_checkpoints(folder).get(block.number, 0))
+        ended = last_checkpoint(self.folder(LadderJob.part), self.run, block.number)
         if ended is None:
             raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
         return tuple(states[-1] for states in ended.arrays)

@@ -79,12 +79,12 @@ class Job:
     ----------
     directory : str
         Directory of the run, or its address.
-    arrays : str
-        Name of the Zarr group that tasks write.
     seed : int
         Seed of the run.
     run : str
         Identity of the run.
+    arrays : str
+        Name of the Zarr group that tasks write.
     part : str
         Name of the folder of the job's checkpoints.
     other_parts : tuple of str
@@ -94,9 +94,9 @@ class Job:
     """
 
     directory: str
-    arrays: str
     seed: int
     run: str
+    arrays: str = dataclasses.field(default="", kw_only=True)
 
     part: ClassVar[str]
     other_parts: ClassVar[tuple[str, ...]] = ()
@@ -227,16 +227,20 @@ def read_checkpoint(folder: Place, run: str, block: int, done: int) -> Checkpoin
     return Checkpoint(done, tuple(arrays[str(place)] for place in range(len(arrays))))
 
 
+def last_checkpoint(folder: Place, run: str, block: int) -> Checkpoint | None:
+    """Read the last checkpoint of a block; return None if there is none."""
+    return read_checkpoint(folder, run, block, last_checkpoints(folder).get(block, 0))
+
+
 class StoppedError(Exception):
     """Raised in a task that should stop; its work since the last checkpoint is discarded."""
 
 
 def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambda: False) -> None:
     """Compute a segment of a block from the checkpoint before it, unless it is done."""
-    now = read_checkpoint(job.folder(), job.run, block.number, segment)
-    if now is None:  # it is the first segment, or done already, or a checkpoint was lost
-        done = last_checkpoints(job.folder()).get(block.number, 0)
-        now = read_checkpoint(job.folder(), job.run, block.number, done) or Checkpoint(0, ())
+    place = job.folder(), job.run, block.number
+    # The last one is another at the first segment, when the segment is done already, or if a checkpoint was lost.
+    now = read_checkpoint(*place, segment) or last_checkpoint(*place) or Checkpoint(0, ())
     with one_thread():
         # Usually one iteration; more if a checkpoint was lost with a worker's disk.
         for number in range(now.done, segment + 1):

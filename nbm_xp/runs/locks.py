@@ -10,6 +10,7 @@ was suspended for as long finds the next object, and ends.
 from __future__ import annotations
 
 import contextlib
+import errno
 import pathlib
 import tempfile
 import threading
@@ -17,7 +18,7 @@ import time
 import uuid
 from typing import Any
 
-from nbm_xp.objects import ObjectPath
+from nbm_xp.objects import CONDITION, ObjectPath, StoreError
 
 RENEWAL, LEASE = 10.0, 60.0  # seconds
 _RELEASED = b"released"
@@ -68,6 +69,8 @@ class Lease:
         self._lock = locked(self._file)
         try:
             self._own.create(self._content)
+            if is_new:
+                self._check_store()
         except BaseException as error:
             self._remove_file()
             if not isinstance(error, FileExistsError):
@@ -76,6 +79,13 @@ class Lease:
         self._renewed, self._stopping, self._is_lost = time.monotonic(), threading.Event(), False
         self._thread = threading.Thread(target=self._renew_all, name="nbm_xp lease", daemon=True)
         self._thread.start()
+
+    def _check_store(self) -> None:
+        """Raise `StoreError` if the store creates an object where there is one."""
+        with contextlib.suppress(FileExistsError):
+            self._own.create(b"another")
+            self._own.unlink()
+            raise StoreError(errno.ENOTSUP, CONDITION, self._own.address)
 
     @property
     def _content(self) -> bytes:

@@ -20,12 +20,10 @@ from tests.helpers.runs import RUNS, left_off, program, results_of, whole
 
 for _package in ("moto", "s3fs", "zarr", "distributed"):
     pytest.importorskip(_package)
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning"),  # few sweeps, whose files count
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of connections that were cut off
+pytestmark = [  # few sweeps, whose files count; connections that were cut off
+    pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("nbm_xp.graphs.MixingWarning", "ResourceWarning")
 ]
-
-SHARE = 0.2
+SHARE, NAMES = 0.2, ["sample", "train", "evaluate", "transition", "web"]
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +34,7 @@ def store() -> Iterator[ObjectStore]:
         yield found
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["sample", "train", *(pytest.param(name, marks=pytest.mark.slow) for name in ("evaluate", "transition", "web"))],
-)
+@pytest.mark.parametrize("name", [*NAMES[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[2:])])
 def test_a_run_through_faults(name: str, store: ObjectStore) -> None:
     place = f"s3://{BUCKET}/faults/{name}"
     with store.faults(len(name), SHARE):
@@ -62,7 +57,7 @@ def test_of_clients_that_begin_in_one_place_one_goes_on(store: ObjectStore) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(24))
 def test_clients_killed(number: int, store: ObjectStore) -> None:
-    name, chance = ["sample", "train", "evaluate", "transition", "web"][number % 5], random.Random(number)
+    name, chance = NAMES[number % 5], random.Random(number)
     place: Any = f"s3://{BUCKET}/clients/{number}"
     with store.faults(number, SHARE):
         interrupted(name, place, chance.random() * 0.9, signal.SIGKILL)

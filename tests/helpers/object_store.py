@@ -22,7 +22,6 @@ from typing import Any
 BUCKET = "runs"
 FAULTS = ("refused", "lost", "cut", "half", "slow", "twice", "silent")
 """Before it is carried out, or after; an answer or a request cut off; late; carried out twice; never answered."""
-_HOP = {"connection", "transfer-encoding", "keep-alive", "content-length", "date", "server"}
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -30,8 +29,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server_port: int
-    chance, share = random.Random(0), 0.0
-    one, creating = threading.Lock(), threading.Lock()
+    chance, share, one, creating = random.Random(0), 0.0, threading.Lock(), threading.Lock()
 
     def log_message(self, *arguments: Any) -> None:
         """Say nothing."""
@@ -48,55 +46,70 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         if self.path.startswith("/faults/"):
-            _, _, seed, share = self.path.split("/")
-            type(self).chance, type(self).share = random.Random(int(seed)), float(share)
-            self._answer(200, [], b"")
+            type(self).chance, type(self).share = random.Random(self.path.split("/")[2]), float(self.path.split("/")[3])
+            self._answer(200, [], b"", "")
             return
         with self.one:
             fault = self.chance.choice(FAULTS) if self.chance.random() < self.share else ""
-        length = int(self.headers.get("Content-Length") or 0)
         if self.headers.get("Expect") == "100-continue":
             self.send_response_only(100)
             self.end_headers()
-        body = self.rfile.read(length // 2 if fault == "half" else length)
-        if fault in ("half", "silent"):
-            if fault == "silent":
-                self._forward(body)
-            self._hang_up()
-            return
-        if fault == "refused":
-            self._answer(503, [], b"")
-            return
-        if fault == "slow":
-            time.sleep(self.chance.random() / 2)
-        found = self._forward(body)
-        if fault == "twice":
-            found = self._forward(body)
-        if fault == "lost":
-            found = 500, [], b""
-        self._answer(*found, cut=fault == "cut")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0) // (2 if fault == "half" else 1))
+        time.sleep(0.3 if fault == "slow" else 0)
+        found: Any = (503, [], b"") if fault in ("refused", "half") else self._forward(body)
+        found = self._forward(body) if fault == "twice" else (500, [], b"") if fault == "lost" else found
+        self._answer(*found, fault)
 
-    def _hang_up(self) -> None:
+    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, fault: str) -> None:
+        if fault not in ("half", "silent"):
+            known = {name.title(): value for name, value in headers} | {"Connection": "close"}
+            known |= {} if self.command == "HEAD" else {"Content-Length": str(len(body))}
+            self.send_response_only(status)
+            for name in known.keys() - {"Transfer-Encoding", "Server"}:
+                self.send_header(name, known[name])
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
         self.close_connection = True
-        self.connection.close()
-
-    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, cut: bool = False) -> None:
-        self.send_response_only(status)
-        of_head = next((value for name, value in headers if name.lower() == "content-length"), "0")
-        for name, value in headers:
-            if name.lower() not in _HOP:
-                self.send_header(name, value)
-        self.send_header("Content-Length", of_head if self.command == "HEAD" else str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if cut else body)
-        if cut:
-            self.wfile.flush()
-            self._hang_up()
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _any  # noqa: N815
 
 
-def _serve() -> None:
+class ObjectStore:
+    """The server in a process of its own, and the settings with which s3fs finds it."""
+
+    def __init__(self, port: int) -> None:
+        self.address = "127.0.0.1", port
+        self.settings = {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "2",
+        }  # fmt: skip
+        self._ask("PUT", f"/{BUCKET}")
+
+    def _ask(self, method: str, path: str) -> None:
+        proxy = http.client.HTTPConnection(*self.address)
+        proxy.request(method, path)
+        assert proxy.getresponse().status == 200
+        proxy.close()
+
+    @contextlib.contextmanager
+    def faults(self, seed: int, share: float) -> Iterator[None]:
+        """Have a share of all requests fail, in one way or another."""
+        self._ask("POST", f"/faults/{seed}/{share}")
+        yield
+        self._ask("POST", "/faults/0/0")
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[ObjectStore]:
+    """Start the server with an empty bucket, and stop it at the end."""
+    command, root = [sys.executable, "-m", __name__], pathlib.Path(__file__).parents[2]
+    with subprocess.Popen(command, cwd=root, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        yield ObjectStore(int(process.stdout.readline()))
+        process.communicate("")
+
+
+if __name__ == "__main__":
     from moto.server import ThreadedMotoServer
 
     moto = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -107,45 +120,3 @@ def _serve() -> None:
     print(proxy.server_port, flush=True)  # noqa: T201
     sys.stdin.read()
     os._exit(0)
-
-
-class ObjectStore:
-    """The server in a process of its own, and the settings with which s3fs finds it."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.settings = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "not to be seen", "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "2",
-        }  # fmt: skip
-        self._ask("PUT", f"/{BUCKET}")
-
-    def _ask(self, method: str, path: str) -> None:
-        proxy = http.client.HTTPConnection("127.0.0.1", self.port)
-        proxy.request(method, path)
-        assert proxy.getresponse().status == 200
-        proxy.close()
-
-    @contextlib.contextmanager
-    def faults(self, seed: int, share: float) -> Iterator[None]:
-        """Have a share of all requests fail, in one way or another."""
-        self._ask("POST", f"/faults/{seed}/{share}")
-        try:
-            yield
-        finally:
-            self._ask("POST", "/faults/0/0")
-
-
-@contextlib.contextmanager
-def serving() -> Iterator[ObjectStore]:
-    """Start the server with an empty bucket, and stop it at the end."""
-    root = pathlib.Path(__file__).parents[2]
-    command = [sys.executable, "-m", __name__]
-    with subprocess.Popen(command, cwd=root, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        yield ObjectStore(int(process.stdout.readline()))
-        process.communicate("")
-
-
-if __name__ == "__main__":
-    _serve()

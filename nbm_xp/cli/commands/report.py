@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from nbm_xp.files import replacing
+from nbm_xp.files import replacing, sizes_of
 from nbm_xp.runs import RunDirectory, RunError, open_dataset
 
 from .. import inputs
@@ -38,10 +38,15 @@ _MIXING = {"R-hat": ("r_hat", ".3f"), "effective sample size": ("ess", ",.0f"), 
 
 
 def report(
-    path: Annotated[pathlib.Path, typer.Argument(help="A run's directory.")] = pathlib.Path("run"),
+    path: Annotated[pathlib.Path, typer.Argument(parser=options.path, help="A run's directory.")] = pathlib.Path("run"),
     out: Annotated[
         pathlib.Path | None,
-        typer.Option("--out", "--output", help="The .html file; report.html in the run's directory by default."),
+        typer.Option(
+            "--out",
+            "--output",
+            parser=options.path,
+            help="The .html file; report.html in the run's directory by default.",
+        ),
     ] = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -129,11 +134,11 @@ def _picture(name: str, draw: Callable[[pathlib.Path], None]) -> str:
 
 def _cost(run: RunDirectory, log: Sequence[str]) -> dict[str, Any]:
     """Return the time from the first to the last event, interruptions included, and the size of the directory."""
-    kept = [file for file in run.path.rglob("*") if file.is_file() and file.suffix not in (".html", ".png")]
+    kept = [size for name, size in sizes_of(run.path).items() if not name.endswith((".html", ".png"))]
     stamps = re.findall(r"^\d{4}-\d\d-\d\dT[\d:.]+\+00:00(?= )", "\n".join(log), re.MULTILINE)
     first, last = (datetime.datetime.fromisoformat(stamp) for stamp in (run.created, [run.created, *stamps][-1]))
     resumed = sum(" resumed" in line for line in log)
-    space = f"{sum(file.stat().st_size for file in kept) / 1e6:,.2f} MB in {len(kept):,} files"
+    space = f"{sum(kept) / 1e6:,.2f} MB in {len(kept):,} files"
     return {
         "seconds": round((last - first).total_seconds(), 1),
         "last event": f"{last:%Y-%m-%d %H:%M:%S}",

@@ -195,7 +195,7 @@ class Source:
         quantities = {energy: energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
         self._draw_traces(quantities, every, kept.shape[0], out)
 
-    def _observables(self, out: pathlib.Path) -> None:
+    def _observables(self, out: Place) -> None:
         """Draw traces of the observables of chains on a graph."""
         with inputs.input_errors(RunError):
             found = open_dataset(self.path)
@@ -206,7 +206,7 @@ class Source:
         quantities = {name: array[:_CHAINS, ::every].values for name, array in series.items()}
         self._draw_traces(quantities, every, total, out)
 
-    def _draw_traces(self, quantities: Mapping[str, Array], every: int, total: int, out: pathlib.Path) -> None:
+    def _draw_traces(self, quantities: Mapping[str, Array], every: int, total: int, out: Place) -> None:
         """Draw quantities of shape (chains, draws), of every so many draws of the `total` chains."""
         n_chains, n_draws = next(iter(quantities.values())).shape
         configuration = self.run.configuration if self.run is not None else {}
