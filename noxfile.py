@@ -107,7 +107,7 @@ def ci(session: nox.Session) -> None:
 
     The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
     """
-    groups = ("test", "unregistered", "cuda-text", "docs")
+    groups = ("test", "unregistered", "object-stores", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     room = os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > ENOUGH
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if room else None) as folder, ThreadPoolExecutor() as beside:
@@ -129,7 +129,7 @@ def quick(session: nox.Session) -> None:
 @nox.session
 def slow(session: nox.Session) -> None:
     """The slow tests: killed workers and schedulers, little memory, estimates from hundreds of seeds."""
-    install(session, "test")
+    install(session, "test", "object-stores")
     pytest(session, "-m", "slow")
 
 

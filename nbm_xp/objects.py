@@ -227,4 +227,6 @@ class ObjectPath:
 @functools.cache
 def _opened(root: str, process: int) -> Any:
     """Return the file system of an address, one for all threads of a process; listings are never cached."""
-    return importlib.import_module("fsspec.core").url_to_fs(root, use_listings_cache=False)[0]
+    store = importlib.import_module("fsspec.core").url_to_fs(root, skip_instance_cache=True)[0]
+    store.dircache.use_listings_cache = False  # an option of the stores of some packages only
+    return store

@@ -56,9 +56,8 @@ def disk_errors(folder: Place) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise RunError(
-            f"{error.filename}: {error.strerror}. What was reported done is whole; resume the run by {resuming(folder)}"
-        ) from error
+        hint = f". What was reported done is whole; resume the run by {resuming(folder)}"
+        raise RunError(f"{error.filename}: {error.strerror}{'' if error.errno == errno.ENOTSUP else hint}") from error
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -185,8 +184,7 @@ class RunDirectory:
             lock = _make_objects(place, *inputs) if isinstance(place, ObjectPath) else _make(place, *inputs)
         run = cls(place, about)
         run._lock = lock
-        run.log(f"{kind} begun")
-        return run
+        return run._begun(f"{kind} begun")
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str]) -> Self:
@@ -198,8 +196,16 @@ class RunDirectory:
         with disk_errors(run.path), _another(run.path):
             run._lock = _lock_of(run.path)
         count = sweep(run.path)
-        run.log("resumed" + (f", {count} unfinished files removed" if count else ""))
-        return run
+        return run._begun("resumed" + (f", {count} unfinished files removed" if count else ""))
+
+    def _begun(self, message: str) -> Self:
+        """Append a line to the log, and return the run; release the lock if that fails."""
+        try:
+            self.log(message)
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *kinds: str) -> Self:
@@ -280,11 +286,12 @@ class RunDirectory:
     def log(self, message: str) -> None:
         """Append a line with the current time to ``run.log``."""
         line, place = f"{_now()} {' '.join(message.splitlines())}\n", self.path / _LOG
-        if isinstance(place, ObjectPath):
-            (place / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}").write_bytes(line.encode())
-            return
-        with open(place, "a", encoding="utf-8") as file:
-            file.write(line)
+        with disk_errors(self.path):
+            if isinstance(place, ObjectPath):
+                (place / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}").write_bytes(line.encode())
+            else:
+                with open(place, "a", encoding="utf-8") as file:
+                    file.write(line)
 
     @property
     def events(self) -> list[str]:

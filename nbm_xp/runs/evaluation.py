@@ -66,7 +66,7 @@ def evaluate(
     ----------
     model : model of `nbm_xp.boltzmann`
     directory : path-like
-        The run's directory, which must not exist or be empty.
+        The run's directory, or its address in an object store, which must not exist or be empty.
     X : array of shape (rows, visible units), optional
         Rows to evaluate, copied into the run's directory (a Dask array block by block).
     n_chains, n_temperatures, betas : optional

@@ -226,7 +226,7 @@ def resume(
     Parameters
     ----------
     directory : path-like
-        The run's directory.
+        The run's directory, or its address.
     scheduler : str or Workers, optional
         Where tasks run: see `sample`. A training always runs in this process.
     progress : callable, optional

@@ -26,6 +26,7 @@ from nbm_xp.graphs.shards import Shard, ShardDivision
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import Report, report
 from nbm_xp.machines.units import Units
+from nbm_xp.objects import ObjectPath
 from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
@@ -248,9 +249,16 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: Place) -> None:
     """Write the division of a graph into shards, and all blocks in the order of their indices."""
     if isinstance(division, ShardDivision):
-        save_arrays(folder / "division.npz", division.arrays())
+        _save(folder / "division.npz", division.arrays())
     for number, block in enumerate(blocks):
-        save_arrays(folder / f"block-{number:06d}.npz", block.arrays())
+        _save(folder / f"block-{number:06d}.npz", block.arrays())
+
+
+def _save(place: Place, arrays: Mapping[str, Array]) -> None:
+    if isinstance(place, ObjectPath):
+        save_arrays(place, arrays)
+    else:  # the whole folder is flushed to disk, once
+        np.savez(place, **arrays)
 
 
 @lru_cache(maxsize=2)

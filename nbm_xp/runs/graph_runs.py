@@ -178,7 +178,7 @@ def sample_graph(
     ----------
     machine : GraphMachine
     directory : path-like
-        The run's directory, which must not exist or be empty.
+        The run's directory, or its address in an object store, which must not exist or be empty.
     n_chains, n_sweeps, burn_in, thin, beta, rule, clamp : optional
         See `GraphMachine.sample`.
     observe : str or sequence of str, optional

@@ -72,7 +72,7 @@ def sample(
     ----------
     model : model of `nbm_xp.boltzmann`
     directory : path-like
-        The run's directory, which must not exist or be empty.
+        The run's directory, or its address in an object store, which must not exist or be empty.
     n_chains : int, optional
         Number of chains.
     n_draws : int, optional

@@ -52,7 +52,7 @@ def train(
         Defines the class and the hyperparameters; learned parameters are ignored, and the object is not modified. Its
         `random_state` is the run's seed.
     directory : path-like
-        The run's directory, which must not exist or be empty.
+        The run's directory, or its address in an object store, which must not exist or be empty.
     X : array of shape (rows, features)
         Training rows, as in `fit`. They are copied into the run's directory, a Dask array block by block, and removed
         at the end of the training.

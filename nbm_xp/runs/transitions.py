@@ -169,7 +169,7 @@ def measure_lattice(
     Parameters
     ----------
     directory : path-like
-        The run's directory, which must not exist or be empty.
+        The run's directory, or its address in an object store, which must not exist or be empty.
     size : sequence of int
         Number of units along each axis.
     temperatures : sequence of float

@@ -274,7 +274,8 @@ class Workers:
         - ``"local"``: a Dask cluster of processes on this machine, whose workers are monitored, limited in memory, and
           restarted when they die.
         - ``"tcp://host:port"``, or another address that `distributed.Client` accepts: an existing cluster. Its workers
-          must have this package installed and access the run's directory under the same path (a shared folder).
+          must have this package installed and access the run's directory under the same path (a shared folder), or its
+          address.
     n_workers : int, optional
         Number of tasks that run at once. Defaults to the number of cores. Not allowed for an existing cluster.
     memory_limit : int or str, optional

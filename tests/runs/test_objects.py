@@ -22,7 +22,7 @@ from nbm_xp.storage.chunked import open_array, open_group
 from tests.helpers.command import refused, told
 from tests.helpers.runs import RUNS, files_of, left_off, ordinary, results_of, whole
 
-pytest.importorskip("zarr")
+zarr = pytest.importorskip("zarr")
 pytest.importorskip("xarray")
 pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
@@ -163,12 +163,14 @@ def test_a_lock_is_taken_from_who_ended_and_from_nobody_else(
 def test_rows_and_models_are_read_from_addresses(order: str, place: ObjectPath, tmp_path: pathlib.Path) -> None:
     rows = np.asarray(np.random.default_rng(0).integers(0, 2, (50, 20)), "float32", order=order)
     np.save(tmp_path / "rows.npy", rows)
+    zarr.create_array(tmp_path / "shards.zarr", data=rows, chunks=(5, 4), shards=(25, 8))
     ordinary().save(tmp_path / "model.zarr")
     ordinary().save(str(place / "model.safetensors"))
     for file in filter(pathlib.Path.is_file, tmp_path.rglob("*")):
         (place / file.relative_to(tmp_path).as_posix()).upload(file)
     lazy, weights = open_array(f"{place}/rows.npy", chunks=(20, 7)), open_group(place / "model.zarr")[0]["weights.0-1"]
-    np.testing.assert_array_equal(lazy.compute(), rows)
+    for found in (lazy, open_array(place / "shards.zarr")):
+        np.testing.assert_array_equal(found.compute(), rows)
     np.testing.assert_array_equal(lazy[33:2:-3, ::2].compute(), rows[33:2:-3, ::2])
     np.testing.assert_array_equal(weights.compute().T, ordinary().components_)
     np.testing.assert_array_equal(open_array(place / "model.zarr" / "weights.0-1").compute(), weights.compute())
