@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import shutil
 from typing import Any
@@ -36,7 +37,8 @@ def late(run: pathlib.Path, first: float, last: float) -> Any:
 
     def look(done: int, total: int) -> None:
         if done > first * total and not kept.exists():
-            shutil.copytree(run / "checkpoints", kept)
+            with contextlib.suppress(shutil.Error):  # of a file that was replaced meanwhile
+                shutil.copytree(run / "checkpoints", kept)
         if done > last * total:
             shutil.copytree(kept, run / "checkpoints", dirs_exist_ok=True)
             raise KeyboardInterrupt
