@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -72,11 +73,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+_on_jax, AT_ONCE = itertools.count(1), 60
+"""What so many tests on JAX compiled is forgotten, also within a file: it is a megabyte for each function."""
+
+
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     """Each library under test in turn, under the guard against hidden computations."""
     with guard():
         yield request.param
+    if request.param.name == "jax" and next(_on_jax) % AT_ONCE == 0:
+        forget_what_jax_compiled()
 
 
 @pytest.fixture(autouse="dask-cupy" not in ABSENT)
@@ -172,11 +179,13 @@ def no_settings_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="module", autouse=True)
 def what_jax_compiled() -> Iterator[None]:
-    """Gone when a file ends: of little use to the next, it is gigabytes in a process that has run them all.
-
-    What the compiler used and freed, glibc keeps, a few hundred megabytes for each file, unless it is told to trim.
-    """
+    """Gone when a file ends: of little use to the next, it is gigabytes in a process that has run them all."""
     yield
+    forget_what_jax_compiled()
+
+
+def forget_what_jax_compiled() -> None:
+    """What the compiler used and freed, glibc keeps, a few hundred megabytes a file, unless it is told to trim."""
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
         if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
