@@ -46,14 +46,15 @@ KNOWN: list[tuple[str, str, str, str]] = [
     ("dask", "as_recorded", "switch/bool-False", _CHOICE),
     ("dask", "as_recorded", "switch/int-*", _CHOICE),
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
-    ("dask", "of_arrays", "switch/*", _CHOICE),
+    ("dask", "of_arrays", "switch/[!m]*", _CHOICE),  # of mixed branches, one is recorded
     ("dask", "of_arrays", "ifelse/*", _CHOICE),
     ("dask", "as_recorded", "normal/size-variable", _SIZE),
     ("dask", "*", "until/d*", _STEPS),
     ("dask", "as_recorded", "until/gradient/grad", _STEPS),
     ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
     ("cupy", "as_recorded", "gather/out-of-range", _WRAPPED),
-    ("dask", "*", "in_t*_phase/training-tensor-*", _CHOICE),
+    *(("dask", way, "in_t*_phase/training-tensor-*", _CHOICE) for way in ("as_recorded", "of_arrays")),
+    ("dask", "of_placeholders", "ifelse/other-shapes", "Dask joins both branches in one array, of one shape"),
 ]
 """Library, way of running the case (the name of the test, less `test_`), case, reason; the first three may be patterns.
 

@@ -58,6 +58,9 @@ def _cases() -> list[Case]:
 _SUMS = "PyTorch cannot compute with uint64: sums of unsigned integers are int64"
 KNOWN = [
     *(("torch", f"{name}-*uint8", _SUMS) for name in ("sum-2x3", "prod-2x3", "cumulative_sum-3", "cumulative_prod-3")),
+    *(("torch", f"{name}-uint16-3-*", _SUMS) for name in ("sum", "prod")),
+    ("torch", "roll-(1, 1),axis=0-*", "PyTorch shifts an axis once"),
+    ("jax", "permute_dims-(-1, *", "JAX takes no negative axes"),
     ("numpy", "linalg.matrix_rank-*0x*", "NumPy looks for the largest of no singular values"),
 ]
 

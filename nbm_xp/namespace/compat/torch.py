@@ -100,6 +100,15 @@ def _astype(xp: Any) -> Callable[..., Any]:
     return astype
 
 
+def _roll(xp: Any) -> Callable[..., Any]:
+    def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+        """Roll; one shift may be that of several axes."""
+        several = isinstance(axis, tuple) and isinstance(shift, int)
+        return xp.roll(x, (shift,) * len(axis) if several else shift, axis=axis)
+
+    return roll
+
+
 def _unique_all(xp: Any) -> Callable[..., UniqueAll[Any]]:
     def unique_all(x: Any, /) -> UniqueAll[Any]:
         flat = xp.reshape(x, (-1,))
@@ -124,6 +133,7 @@ def build() -> Any:
     names = ("cumulative_prod", "cumulative_sum", "prod", "sum")
     replacements: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
     replacements |= {"astype": _astype(original), **_spreads(original)}
+    replacements["roll"] = _roll(original)
     replacements["take_along_axis"] = _take_along_axis(original)
     replacements["unique_all"] = _unique_all(original)
     return overlay(original, "torch", replacements, fft=transforms(original))
