@@ -13,16 +13,8 @@ from typing import Any
 
 import pytest
 
-from nbm_xp.runs import (
-    RunDirectory,
-    RunError,
-    Workers,
-    open_dataset,
-    open_samples,
-    read_evaluation,
-    resume,
-    trained_model,
-)
+from nbm_xp import runs
+from nbm_xp.runs import RunDirectory, RunError, Workers, resume
 from nbm_xp.runs.store import open_arrays
 from tests.helpers.runs import RUNS, left_off, ordinary
 
@@ -32,11 +24,11 @@ LOGS = ("run.log", "run.lock")
 sampled = RUNS["clamped"]
 READERS: dict[str, list[Callable[[pathlib.Path], object]]] = {
     "clamped": [
-        lambda place: open_samples(place).compute(scheduler="synchronous"),
-        lambda place: open_dataset(place).load(scheduler="synchronous"),
+        lambda place: runs.open_samples(place).compute(scheduler="synchronous"),
+        lambda place: runs.open_dataset(place).load(scheduler="synchronous"),
     ],
-    "evaluate": [read_evaluation, lambda place: open_arrays(place / "evaluation.zarr")["free_energy"][:]],
-    "train": [trained_model],
+    "evaluate": [runs.read_evaluation, lambda place: open_arrays(place / "evaluation.zarr")["free_energy"][:]],
+    "train": [runs.trained_model],
 }
 
 
@@ -126,7 +118,7 @@ def test_what_is_exchanged_is_told(tmp_path: pathlib.Path) -> None:
         else:
             ordinary(seed=1).save(copy / name)
         with pytest.raises(ValueError, match="copy") as raised:
-            open_samples(copy)
+            runs.open_samples(copy)
         return str(raised.value)
 
     assert "model.safetensors is not the file that the run began with" in exchanged("model.safetensors")
@@ -149,14 +141,14 @@ def test_an_edited_run_is_told(tmp_path: pathlib.Path) -> None:
 
 def test_a_chunk_that_goes_after_it_was_opened_is_no_zeros(tmp_path: pathlib.Path) -> None:
     sampled(tmp_path / "run")
-    draws = open_samples(tmp_path / "run")
+    draws = runs.open_samples(tmp_path / "run")
     chunk = tmp_path / "run" / "samples.zarr" / "visible" / "c.1.2.0"
     chunk.unlink()
     with pytest.raises(ValueError, match=r"visible is damaged: it lacks the chunk c\.1\.2\.0"):
         draws.compute(scheduler="synchronous")
     chunk.mkdir()
     with pytest.raises(ValueError, match=r"visible is damaged: c\.1\.2\.0 is no file"):
-        open_samples(tmp_path / "run")
+        runs.open_samples(tmp_path / "run")
 
 
 def test_a_chunk_claims_no_more_than_it_has(tmp_path: pathlib.Path) -> None:
@@ -170,4 +162,4 @@ def test_a_chunk_claims_no_more_than_it_has(tmp_path: pathlib.Path) -> None:
     chunk = tmp_path / "run" / "samples.zarr" / "visible" / "c.1.2.0"
     chunk.write_bytes(packed + crc32c(packed).to_bytes(4, "little"))
     with pytest.raises(ValueError, match=r"chunk c\.1\.2\.0 claims 50,000,000 bytes, not 480"):
-        open_samples(tmp_path / "run").compute(scheduler="synchronous")
+        runs.open_samples(tmp_path / "run").compute(scheduler="synchronous")

@@ -160,7 +160,10 @@ def test_a_lock_is_taken_from_who_ended_and_from_nobody_else(
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_rows_and_models_are_read_from_addresses(order: str, place: ObjectPath, tmp_path: pathlib.Path) -> None:
+def test_rows_and_models_are_read_from_addresses(
+    order: str, place: ObjectPath, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "PIECE", 1000)  # larger ones are written and read piece by piece
     rows = np.asarray(np.random.default_rng(0).integers(0, 2, (50, 20)), "float32", order=order)
     np.save(tmp_path / "rows.npy", rows)
     zarr.create_array(tmp_path / "shards.zarr", data=rows, chunks=(5, 4), shards=(25, 8))

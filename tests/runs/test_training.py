@@ -10,22 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import runs
 from nbm_xp.boltzmann import DBM, RBM, SGD
 from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.records import finite_json
-from nbm_xp.runs import (
-    RunDirectory,
-    RunError,
-    evaluate,
-    measure_lattice,
-    read_evaluation,
-    read_result,
-    resume,
-    sample,
-    sample_graph,
-    train,
-    trained_model,
-)
 from nbm_xp.runs.training import MODEL
 from tests.helpers.runs import left_off, results_of
 
@@ -39,7 +27,7 @@ LEARNING: dict[str, Callable[[], Any]] = {
 
 
 def broken_off(place: pathlib.Path, model: Any, passes: int, rows: Any = ROWS, **options: Any) -> None:
-    left_off(train, model, place, rows, share=(passes - 0.5) / model.n_iter, **options)
+    left_off(runs.train, model, place, rows, share=(passes - 0.5) / model.n_iter, **options)
     assert not (place / MODEL).exists()
 
 
@@ -47,13 +35,13 @@ def broken_off(place: pathlib.Path, model: Any, passes: int, rows: Any = ROWS, *
 def test_a_training_broken_off_goes_on_to_the_same_bytes(
     tmp_path: pathlib.Path, model: Callable[[], Any], last: int
 ) -> None:
-    whole = train(model(), tmp_path / "whole", ROWS)
+    whole = runs.train(model(), tmp_path / "whole", ROWS)
     fitted = model().fit(ROWS)
-    for mine, theirs in zip(trained_model(whole.path).state_.parameters, fitted.state_.parameters, strict=True):
+    for mine, theirs in zip(runs.trained_model(whole.path).state_.parameters, fitted.state_.parameters, strict=True):
         np.testing.assert_array_equal(mine.value, theirs.value)
     broken_off(tmp_path / "run", model(), last, checkpoint_every=2)
     told: list[int] = []
-    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
+    run = runs.resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert told == list(range(last - last % 2, 8))
     assert results_of(run.path) == results_of(whole.path)
     log = (run.path / "run.log").read_text()
@@ -66,7 +54,7 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
 def test_the_diagnostics_are_those_of_fit(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
     whole = RBM(3, n_iter=4, random_state=5, **options).fit(ROWS, held_out=ROWS[:7])
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=5, **options), 3, held_out=ROWS[:7], checkpoint_every=2)
-    found, result = trained_model(resume(tmp_path / "run").path), read_result(tmp_path / "run")
+    found, result = runs.trained_model(runs.resume(tmp_path / "run").path), runs.read_result(tmp_path / "run")
     assert found.diagnostics_ == whole.diagnostics_
     assert [at.epoch for at in found.diagnostics_] == [1, 2, 3, 4]
     assert result["diagnostics"] == finite_json(dataclasses.asdict(whole.diagnostics_[-1]))
@@ -75,28 +63,28 @@ def test_the_diagnostics_are_those_of_fit(tmp_path: pathlib.Path, options: dict[
 
 def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
     model = RBM(3, n_iter=2)
-    run = train(model, tmp_path / "run", ROWS)
+    run = runs.train(model, tmp_path / "run", ROWS)
     assert not hasattr(model, "components_")
     assert model.random_state is None
-    assert run.seed == trained_model(run.path).random_state
+    assert run.seed == runs.trained_model(run.path).random_state
 
 
 def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
     weights = np.random.default_rng(1).random(len(ROWS))
     model = RBM(3, n_iter=5, random_state=5)
     broken_off(tmp_path / "run", model, 2, sample_weight=weights, checkpoint_every=1)
-    resume(tmp_path / "run")
+    runs.resume(tmp_path / "run")
     fitted = RBM(3, n_iter=5, random_state=5).fit(ROWS, sample_weight=weights)
-    np.testing.assert_array_equal(trained_model(tmp_path / "run").components_, fitted.components_)
+    np.testing.assert_array_equal(runs.trained_model(tmp_path / "run").components_, fitted.components_)
 
 
 def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
     dask = pytest.importorskip("dask.array")
     rows = dask.from_array(ROWS, chunks=(7, -1))
-    whole = train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
+    whole = runs.train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
     for last in (1, 2):  # before the first checkpoint, and after one
         broken_off(tmp_path / str(last), RBM(3, n_iter=3, random_state=1), last, rows, checkpoint_every=2)
-        run = resume(tmp_path / str(last))
+        run = runs.resume(tmp_path / str(last))
         assert results_of(run.path) == results_of(whole.path)
 
 
@@ -121,31 +109,31 @@ def test_bad_arguments_are_refused_before_anything_is_made(
 ) -> None:
     asked: dict[str, Any] = {"model": RBM(3, n_iter=1), "X": ROWS} | given
     with pytest.raises((TypeError, ValueError), match=message):
-        train(asked.pop("model"), tmp_path / "run", asked.pop("X"), **asked)
+        runs.train(asked.pop("model"), tmp_path / "run", asked.pop("X"), **asked)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_one_process_at_a_time_trains(tmp_path: pathlib.Path) -> None:
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
     with pytest.raises(FileExistsError, match="is not empty"):
-        train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
+        runs.train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
     with pytest.raises(ValueError, match="a training runs in this process"):
-        resume(tmp_path / "run", scheduler="local")
+        runs.resume(tmp_path / "run", scheduler="local")
 
 
 def test_what_is_not_there_is_said(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no run's directory .*nowhere"):
-        resume(tmp_path / "nowhere")
+        runs.resume(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"empty is no run's directory: it has no run.json"):
-        resume(tmp_path / "empty")
+        runs.resume(tmp_path / "empty")
     broken_off(tmp_path / "early", RBM(3, n_iter=4, random_state=0), 1, checkpoint_every=3)
-    with pytest.raises(RunError, match="early has kept no model yet"):
-        trained_model(tmp_path / "early")
-    with RunDirectory.create(tmp_path / "other", "paint", {}):
+    with pytest.raises(runs.RunError, match="early has kept no model yet"):
+        runs.trained_model(tmp_path / "early")
+    with runs.RunDirectory.create(tmp_path / "other", "paint", {}):
         pass
     with pytest.raises(ValueError, match=r"runs are of the kinds sample, .*, got 'paint'"):
-        resume(tmp_path / "other")
+        runs.resume(tmp_path / "other")
 
 
 def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathlib.Path) -> None:
@@ -153,29 +141,29 @@ def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathli
     table = pandas.DataFrame(ROWS, columns=list("abcdefghi"))
     turned = table[list("ihgfedcba")]
     with pytest.warns(UserWarning, match="held_out has values from 0 to 2, those outside"):
-        run = train(RBM(3, n_iter=2, random_state=5), tmp_path / "run", table, held_out=2 * table)
-    model = trained_model(run.path)
+        run = runs.train(RBM(3, n_iter=2, random_state=5), tmp_path / "run", table, held_out=2 * table)
+    model = runs.trained_model(run.path)
     assert list(model.feature_names_in_) == list(table.columns)
     with pytest.raises(ValueError, match="in the same order"):
-        evaluate(model, tmp_path / "evaluation", turned, n_chains=4, n_temperatures=4)
+        runs.evaluate(model, tmp_path / "evaluation", turned, n_chains=4, n_temperatures=4)
     settings = {"n_chains": 4, "n_temperatures": 4, "random_state": 1}
     with pytest.warns(UserWarning, match="X has values from 0 to 2, those outside"):
-        evaluation = evaluate(model, tmp_path / "evaluation", 2 * table, **settings)
-    whole = evaluate(model, tmp_path / "whole", table, **settings)
-    found, wanted = (read_evaluation(each.path).mean_log_likelihood for each in (evaluation, whole))
+        evaluation = runs.evaluate(model, tmp_path / "evaluation", 2 * table, **settings)
+    whole = runs.evaluate(model, tmp_path / "whole", table, **settings)
+    found, wanted = (runs.read_evaluation(each.path).mean_log_likelihood for each in (evaluation, whole))
     assert found == wanted is not None
     with pytest.raises(ValueError, match="in the same order"):
-        train(RBM(3, n_iter=2), tmp_path / "other", table, held_out=turned)
+        runs.train(RBM(3, n_iter=2), tmp_path / "other", table, held_out=turned)
 
 
 def test_a_progress_that_cannot_be_called_begins_no_run(tmp_path: pathlib.Path) -> None:
     model, place = RBM(3, n_iter=1, random_state=5).fit(ROWS), tmp_path / "run"
     for begin in (
-        lambda: sample(model, place, 4, 2, progress=3),
-        lambda: evaluate(model, place, progress=3),
-        lambda: sample_graph(GraphMachine(lattice((4, 4))), place, n_sweeps=4, progress=3),
-        lambda: measure_lattice(place, (4, 4), [2.0], n_sweeps=4, progress=3),
-        lambda: resume(place, progress=3),
+        lambda: runs.sample(model, place, 4, 2, progress=3),
+        lambda: runs.evaluate(model, place, progress=3),
+        lambda: runs.sample_graph(GraphMachine(lattice((4, 4))), place, n_sweeps=4, progress=3),
+        lambda: runs.measure_lattice(place, (4, 4), [2.0], n_sweeps=4, progress=3),
+        lambda: runs.resume(place, progress=3),
     ):
         with pytest.raises(TypeError, match="progress must be callable, got 3"):
             begin()
