@@ -13,13 +13,11 @@ from nbm_xp.boltzmann import DBM, PCD, RBM, SGD
 
 ROWS = (np.random.default_rng(0).random((53, 12)) < 0.4).astype("float32")
 SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"training": "cd", "n_gibbs": 2},
-    {"optimizer": SGD(0.5, 0.01), "n_gibbs": 3, "schedule": "linear"},
+    {}, {"training": "cd", "n_gibbs": 2}, {"optimizer": SGD(0.5, 0.01), "n_gibbs": 3, "schedule": "linear"},
     {"shuffle": False, "training": PCD(centred=True), "diagnostics": True},
     {"training": "ptt", "learning_rate": 3.0, "n_gibbs": 2},
     {"optimizer": "adam", "learning_rate": 0.01, "training": PCD(average=True)},
-]
+]  # fmt: skip
 
 
 @pytest.fixture(params=SETTINGS, ids=lambda settings: ",".join(settings) or "plain")

@@ -15,14 +15,11 @@ from nbm_xp.boltzmann import Topology
 @pytest.mark.parametrize(
     ("sizes", "connections", "groups"),
     [
-        ([4, 3], None, ((0,), (1,))),
-        ([4, 3, 2], None, ((0, 2), (1,))),
-        ([9, 8, 7, 6, 5], None, ((0, 2, 4), (1, 3))),
-        ([4, 3, 2], [(0, 1), (1, 2), (0, 2)], ((0,), (1,), (2,))),
-        ([4, 3, 2], [(2, 0), (1, 0)], ((0,), (1, 2))),
+        ([4, 3], None, ((0,), (1,))), ([4, 3, 2], None, ((0, 2), (1,))), ([9, 8, 7, 6, 5], None, ((0, 2, 4), (1, 3))),
+        ([4, 3, 2], [(0, 1), (1, 2), (0, 2)], ((0,), (1,), (2,))), ([4, 3, 2], [(2, 0), (1, 0)], ((0,), (1, 2))),
         ([4, 3, 2, 2], [(0, 3), (3, 1), (1, 2)], ((0, 1), (2, 3))),
     ],
-)
+)  # fmt: skip
 def test_layers_fall_into_groups(sizes: list[int], connections: Any, groups: Any) -> None:
     topology = Topology(sizes, connections)
     assert topology.groups == groups
