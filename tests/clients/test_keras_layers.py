@@ -47,12 +47,10 @@ ANY_FORMAT: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
 ]
 
 RECURRENT: list[dict[str, Any]] = [
-    {},
-    {"return_sequences": True, "implementation": 1},
-    {"implementation": 2, "go_backwards": True},
+    {}, {"return_sequences": True, "implementation": 1}, {"implementation": 2, "go_backwards": True},
     {"unroll": True, "kernel_regularizer": "l2", "recurrent_constraint": "max_norm"},
     {"dropout": 0.1, "recurrent_dropout": 0.1},
-]
+]  # fmt: skip
 
 OTHERS: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("Dense", {"units": 3, "activation": "softmax", "activity_regularizer": "l1"}, (3, 4)),
