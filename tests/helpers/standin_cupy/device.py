@@ -131,19 +131,13 @@ class RawKernel:
 
 
 RUNTIME: dict[str, Any] = {
-    "CUDARuntimeError": CUDARuntimeError,
-    "getDeviceCount": lambda: 1,
-    "getDevice": lambda: 0,
-    "deviceSynchronize": lambda: None,
-    "is_hip": False,
-}
+    "CUDARuntimeError": CUDARuntimeError, "getDeviceCount": lambda: 1, "getDevice": lambda: 0,
+    "deviceSynchronize": lambda: None, "is_hip": False,
+}  # fmt: skip
 """What is modelled of `cupy.cuda.runtime`."""
 
 CUDA: dict[str, Any] = {
-    "Device": Device,
-    "Stream": Stream,
-    "get_current_stream": lambda device_id=-1: Stream(),
-    "get_device_id": lambda: 0,
+    "Device": Device, "Stream": Stream, "get_current_stream": lambda device_id=-1: Stream(), "get_device_id": lambda: 0,
     "is_available": lambda: True,
-}
+}  # fmt: skip
 """What is modelled of `cupy.cuda`."""
