@@ -20,12 +20,10 @@ SETTERS: dict[str, tuple[Any, Any, list[Any]]] = {
     "backend": (backend, set_backend, ["numpy"]),
 }
 WRONG = {
-    "floatx": ["", "beerfloat", 123, None, "int32"],
-    "intx": ["", "beerint", 123, "int8", "float32"],
-    "epsilon": [-1e-7, float("nan"), float("inf"), "small", "1e-5", None, True],
-    "image_data_format": ["", "th", 1],
+    "floatx": ["", "beerfloat", 123, None, "int32"], "intx": ["", "beerint", 123, "int8", "float32"],
+    "epsilon": [-1e-7, float("nan"), float("inf"), "small", "1e-5", None, True], "image_data_format": ["", "th", 1],
     "backend": ["", "theano", 0],
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -90,13 +88,11 @@ def test_file(home: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read as JSON"),
-        ("[1]", "must hold a JSON object"),
+        ("{", "cannot be read as JSON"), ("[1]", "must hold a JSON object"),
         ('{"floatx": "beerfloat"}', "floatx must be one of"),
-        ('{"epsilon": "1e-5"}', "epsilon must be a finite number"),
-        ('{"flaotx": "float32"}', "unknown settings"),
+        ('{"epsilon": "1e-5"}', "epsilon must be a finite number"), ('{"flaotx": "float32"}', "unknown settings"),
     ],
-)
+)  # fmt: skip
 def test_bad_file_names_itself(home: Path, content: str, message: str) -> None:
     home.write_text(content)
     with pytest.raises(ValueError, match=message) as caught:
