@@ -24,15 +24,12 @@ def peer(name: str, samples: list[float], at_most: float | None = None) -> harne
 
 
 TIMINGS = [
-    OURS,
-    peer("slower", [2.0, 4.0, 6.0], at_most=0.75),
-    peer("far slower", [100.0, 200.0, 300.0]),
+    OURS, peer("slower", [2.0, 4.0, 6.0], at_most=0.75), peer("far slower", [100.0, 200.0, 300.0]),
     peer("nothing", [1e-9, 1e-9, 1e-9]),
     replace(OURS, contender="not here", seconds=None, samples=[], missing="not installed"),
-    harness.Peak("two", "memory", "nbm_xp", 10),
-    harness.Peak("two", "memory", "by hand", 40),
+    harness.Peak("two", "memory", "nbm_xp", 10), harness.Peak("two", "memory", "by hand", 40),
     harness.Peak("two", "memory", "elsewhere", None, missing="not installed"),
-]
+]  # fmt: skip
 
 
 def test_ratios_are_of_the_same_round() -> None:
