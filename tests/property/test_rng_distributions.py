@@ -96,12 +96,10 @@ def test_uniforms_of_some_elements_are_those_of_all(seed: int, j: int, data: st.
 
 
 FUNCTIONS = [
-    (elementary.sqrt, np.sqrt, st.floats(1e-200, 1e200)),
-    (elementary.log, np.log, st.floats(1e-290, 1e290)),
-    (elementary.exp, np.exp, st.floats(-700, 700)),
-    (elementary.sin, np.sin, st.floats(1e-9, 7)),
+    (elementary.sqrt, np.sqrt, st.floats(1e-200, 1e200)), (elementary.log, np.log, st.floats(1e-290, 1e290)),
+    (elementary.exp, np.exp, st.floats(-700, 700)), (elementary.sin, np.sin, st.floats(1e-9, 7)),
     (elementary.cos, np.cos, st.floats(1e-9, 7)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
@@ -171,12 +169,10 @@ def test_numbers_of_kernels(seed: int, n: int, dtype: str, some: bool, data: st.
     if some:
         a = np.geomspace(a, 1.5, n)
     draws = {
-        "truncated_normal": lambda g: g.truncated_normal(b, a, **options),
-        "gamma": lambda g: g.gamma(a, b, **options),
-        "beta": lambda g: g.beta(b, a, **options),
-        "poisson": lambda g: g.poisson(a, **options),
+        "truncated_normal": lambda g: g.truncated_normal(b, a, **options), "gamma": lambda g: g.gamma(a, b, **options),
+        "beta": lambda g: g.beta(b, a, **options), "poisson": lambda g: g.poisson(a, **options),
         "binomial": lambda g: g.binomial(trials, p, **options),
-    }
+    }  # fmt: skip
     trials, p = data.draw(st.integers(17, 2**53)), data.draw(st.floats(0, 1))
     if some:
         trials, p = np.geomspace(1, trials, n).astype("int64"), np.linspace(0, p, n) ** 3

@@ -60,17 +60,13 @@ FURTHER: list[Call] = [
 
 STREAMS: list[Call] = [
     ("uniform", {"size": (3,), "low": 0.0, "high": 1.0}),
-    ("normal", {"size": (3,), "avg": 0.0, "std": 1.0, "nstreams": 4}),
-    ("binomial", {"size": (3,), "p": 0.5}),
-    ("multinomial", {"n": 2, "pvals": [ROW], "nstreams": 4}),
-    ("choice", {"size": 2, "a": 5, "nstreams": 4}),
+    ("normal", {"size": (3,), "avg": 0.0, "std": 1.0, "nstreams": 4}), ("binomial", {"size": (3,), "p": 0.5}),
+    ("multinomial", {"n": 2, "pvals": [ROW], "nstreams": 4}), ("choice", {"size": 2, "a": 5, "nstreams": 4}),
     ("choice", {"size": 2, "a": np.arange(2.0), "p": ROW, "nstreams": 4}),
     ("choice", {"size": 2, "p": [ROW], "replace": False, "nstreams": 4}),
     ("multinomial_wo_replacement", {"n": 2, "pvals": [ROW], "nstreams": 4}),
-    ("get_substream_rstates", {"n_streams": 2, "dtype": "float32"}),
-    ("set_rstate", {"seed": 3}),
-    ("seed", {"seed": 3}),
-]
+    ("get_substream_rstates", {"n_streams": 2, "dtype": "float32"}), ("set_rstate", {"seed": 3}), ("seed", {"seed": 3}),
+]  # fmt: skip
 
 BAD: list[Any] = [
     None, "x", "complex64", -1, 0, 2.5, 2**60, 2**64, 10**400, float("nan"), 1j, [], object(), [1, -1], [[1], [2, 3]],

@@ -89,12 +89,10 @@ def test_many_at_once(subscripts: str) -> None:
 
 
 OTHER_FORMS: list[tuple[Any, ...]] = [
-    (" i j , j k -> i k ", np.ones((2, 3)), np.ones((3, 4))),
-    ("ij,j", np.arange(6).reshape(2, 3), np.arange(3.0)),
+    (" i j , j k -> i k ", np.ones((2, 3)), np.ones((3, 4))), ("ij,j", np.arange(6).reshape(2, 3), np.arange(3.0)),
     ("ij", np.arange(6, dtype=np.int8).reshape(2, 3)),
-    ("ij,j->i", np.eye(3, dtype=bool), np.asarray([True, False, True])),
-    ("i,i", np.ones(1), np.arange(3.0)),
-]
+    ("ij,j->i", np.eye(3, dtype=bool), np.asarray([True, False, True])), ("i,i", np.ones(1), np.arange(3.0)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", OTHER_FORMS)
