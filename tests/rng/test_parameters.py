@@ -137,12 +137,10 @@ def test_parameters_must_be_finite_in_the_dtype(name: str) -> None:
 
 
 SPLIT: dict[str, Any] = {
-    "uniform": lambda g, a, **k: g.uniform(a, 2.0, **k),
-    "normal": lambda g, a, **k: g.normal(a, a + 1.0, **k),
-    "bernoulli": lambda g, a, **k: g.bernoulli(a, **k),
-    "binomial": lambda g, a, **k: g.binomial(3, a, **k),
+    "uniform": lambda g, a, **k: g.uniform(a, 2.0, **k), "normal": lambda g, a, **k: g.normal(a, a + 1.0, **k),
+    "bernoulli": lambda g, a, **k: g.bernoulli(a, **k), "binomial": lambda g, a, **k: g.binomial(3, a, **k),
     "gamma": lambda g, a, **k: g.gamma(a, **k),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SPLIT)
