@@ -71,21 +71,16 @@ def test_draws_whose_sizes_may_change_take_the_streams_of_an_unknown_size(x: Var
 X = np.arange(12.0).reshape(4, 3)
 
 USES: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
-    "stop": (lambda x, two: x[:two], (2, 3)),
-    "start": (lambda x, two: x[two - 1 :], (3, 3)),
-    "step": (lambda x, two: x[::two], (2, 3)),
-    "from the end": (lambda x, two: x[two - 5 : -two + 1], (2, 3)),
-    "backwards": (lambda x, two: x[two::-1], (3, 3)),
-    "zeros": (lambda x, two: xp.zeros((two, 5)), (2, 5)),
-    "arange": (lambda x, two: xp.arange(two + 1), (3,)),
-    "eye": (lambda x, two: xp.eye(two), (2, 2)),
+    "stop": (lambda x, two: x[:two], (2, 3)), "start": (lambda x, two: x[two - 1 :], (3, 3)),
+    "step": (lambda x, two: x[::two], (2, 3)), "from the end": (lambda x, two: x[two - 5 : -two + 1], (2, 3)),
+    "backwards": (lambda x, two: x[two::-1], (3, 3)), "zeros": (lambda x, two: xp.zeros((two, 5)), (2, 5)),
+    "arange": (lambda x, two: xp.arange(two + 1), (3,)), "eye": (lambda x, two: xp.eye(two), (2, 2)),
     "linspace": (lambda x, two: xp.linspace(0.0, 1.0, two), (2,)),
     "reshape": (lambda x, two: xp.reshape(x, (two, -1)), (2, 6)),
     "broadcast_to": (lambda x, two: xp.broadcast_to(x, (two, 4, 3)), (2, 4, 3)),
-    "repeat": (lambda x, two: xp.repeat(x, two, axis=1), (4, 6)),
-    "tile": (lambda x, two: xp.tile(x, (two, 1)), (8, 3)),
+    "repeat": (lambda x, two: xp.repeat(x, two, axis=1), (4, 6)), "tile": (lambda x, two: xp.tile(x, (two, 1)), (8, 3)),
     "full": (lambda x, two: xp.full(two, 7.0), (2,)),
-}
+}  # fmt: skip
 EACH_USE = pytest.mark.parametrize("use", USES.values(), ids=USES)
 
 

@@ -89,22 +89,16 @@ both = operation(
 )
 
 PASSED_ON: dict[str, Any] = {
-    "real": xp.real,
-    "imag": xp.imag,
-    "diagonal": xp.linalg.diagonal,
-    "positive": xp.positive,
-    "printed": print_tensor,
-    "a composite that returns its argument": same,
-    "a composite that shows its second": lambda x: second(x * 1.0, x),
-    "a composite that repeats": spread,
-    "the first of two results": lambda x: both(x)[0],
+    "real": xp.real, "imag": xp.imag, "diagonal": xp.linalg.diagonal, "positive": xp.positive, "printed": print_tensor,
+    "a composite that returns its argument": same, "a composite that shows its second": lambda x: second(x * 1.0, x),
+    "a composite that repeats": spread, "the first of two results": lambda x: both(x)[0],
     "the second of two results": lambda x: both(x)[1],
     "a part of what a composite returns": lambda x: same(same(x))[0, :],
     "diagonal of the transpose": lambda x: xp.linalg.diagonal(x.T),
     "branch": lambda x: tape.ifelse(xp.asarray(True), x, x * 2),
     "checkpoint": lambda x: tape.checkpoint(lambda a: (a.T, a * 1))(x)[0],
     "last step": lambda x: scan(lambda h: h, outputs_info=x, n_steps=2)[0][-1],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PASSED_ON)
