@@ -26,9 +26,9 @@ from nbm_xp.rng.uniforms import advance, elements, numbers
 
 from . import moves
 from .energy_model import units_of
-from .layout import Colour
 from .moves import LANES
 from .observables import SERIES, Variables, about, products, totals
+from .terms import Colour
 
 
 @dataclass(frozen=True)

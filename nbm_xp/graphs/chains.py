@@ -36,6 +36,7 @@ from . import moves
 from .chain_groups import ChainGroup, Numbers, Schedule, Step, series_variables
 from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_given, checked_states
 from .graph import finite
+from .layout import energies
 from .observables import SERIES, StateMeans, Variables, about, checked_names
 
 
@@ -229,7 +230,7 @@ class Chains:
 
     def energies(self) -> Array:
         """Compute the energy of each chain, float64 of shape (chains,)."""
-        return moves.energies(self.states, self.machine.layout, self.machine.kind)
+        return energies(self.states, self.machine.layout, self.machine.kind)
 
     def by_unit(self, which: Array = None) -> Array:
         """Return the states of all chains, or of the chains `which`, in the order of units: (units, chains)."""

@@ -16,9 +16,10 @@ from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
+from .adjacency import Rows
 from .chain_groups import ChainGroup, Step
 from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
-from .layout import Layout, Rows, multiples_of
+from .layout import Layout, multiples_of
 from .shards import Shard
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
@@ -29,7 +30,7 @@ _FEW_LEVELS: Final = 8  # largest number of levels that are compared in sequence
 
 
 def rows(units: int, first: Array, second: Array) -> Array:
-    """See `nbm_xp.graphs.layout.neighbour_rows`."""
+    """See `nbm_xp.graphs.adjacency.neighbour_rows`."""
     begins, neighbours = np.empty(units + 1, np.int64), np.empty(2 * first.size, np.int32)
     edges = np.empty_like(neighbours)
     ends = (np.require(x, np.int32, "C") for x in (first, second))
@@ -38,7 +39,7 @@ def rows(units: int, first: Array, second: Array) -> Array:
 
 
 def reordered(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Array:
-    """See `nbm_xp.graphs.layout.reordered_rows`."""
+    """See `nbm_xp.graphs.adjacency.reordered_rows`."""
     found = tuple(map(np.empty_like, rows))
     functions["graph_reordered"](order, slots, *rows, *found)
     return found
@@ -160,7 +161,7 @@ def sweeps(
 
 
 def energies(states: Array, layout: Layout, values: Units) -> Array:
-    """See `nbm_xp.graphs.moves.energies`."""
+    """See `nbm_xp.graphs.layout.energies`."""
     found = np.empty(states.shape[1])
     couplings, spins = np.ravel(layout.couplings), np.ascontiguousarray(states)
     given = (layout.begins, layout.neighbours, couplings, layout.fields, spins, found)

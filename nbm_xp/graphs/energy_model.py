@@ -81,12 +81,11 @@ class EnergyModel:
         self.factors, self.factor_couplings = factors, factor_couplings
         n, q = self.graph.units, self.kind.count
         self.hidden_units = _checked_units(hidden, n)
-        weights = self.graph.weights if couplings is None else couplings
-        weights, potts = 1.0 if weights is None else weights, self.kind.is_categorical
-        whole = (self.graph.edges, q, q) if potts and _axes(weights) > 1 else (self.graph.edges,)
-        of_edges = finite(weights, "couplings", (q, q) if potts and _axes(weights) == 2 else whole)
-        of_units = finite(fields, "fields", (n, q)[-max(1, _axes(fields)) :] if potts else (n,))
-        of_edges, of_units = host.broadcast_to(of_edges, whole), host.broadcast_to(of_units, (n, q) if potts else (n,))
+        weights, potts = self.graph.weights if couplings is None else couplings, self.kind.is_categorical
+        edges, tables, units_shape = (self.graph.edges,), (self.graph.edges, q, q), (n, q) if potts else (n,)
+        of_edges = finite(1.0 if weights is None else weights, "couplings", edges, *((q, q), tables) * potts)
+        of_edges = host.broadcast_to(of_edges, tables if of_edges.ndim > 1 else edges)
+        of_units = host.broadcast_to(finite(fields, "fields", units_shape, *((q,),) * potts), units_shape)
         self.factor_units = checked_factors(factors, n)
         if self.has_factors:
             if potts:
@@ -169,21 +168,14 @@ def _checked_units(hidden: Any, units: int) -> Array:
     return found
 
 
-def _axes(values: Any) -> int:
-    """Return the number of axes of an array or of nested lists."""
-    if hasattr(values, "shape"):
-        return len(values.shape)
-    return 1 + _axes(values[0]) if isinstance(values, (list, tuple)) and values else 0
-
-
 def check_machine(machine: Any) -> None:
     """Raise `TypeError` if the argument is not a machine."""
     if not isinstance(machine, EnergyModel):
         raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
 
 
-def checked_states(machine: EnergyModel, states: Array, chains: int | None = None) -> Array:
-    """Validate states of a machine; return an int8 array of shape (chains, units) in host memory.
+def checked_states(machine: EnergyModel, states: Array, chains: int | None = None, units: int | None = None) -> Array:
+    """Validate states of all units of a machine, or of `units`; return an int8 array of shape (chains, units).
 
     Raises
     ------
@@ -193,9 +185,9 @@ def checked_states(machine: EnergyModel, states: Array, chains: int | None = Non
     host = host_namespace()
     array = numbers(to_numpy(states) if is_array(states) else getattr(states, "values", states), "states", host)
     array = array[None, :] if array.ndim == 1 else array
-    count = array.shape[0] if chains is None else chains
-    if array.shape != (count, machine.n_units):
-        raise ValueError(f"states must be of shape {(count, machine.n_units)}, got {array.shape}")
+    shape = array.shape[0] if chains is None else chains, machine.n_units if units is None else units
+    if array.shape != shape:
+        raise ValueError(f"states must be of shape {shape}, got {array.shape}")
     allowed = machine.kind.values
     if not host.all(host.isin(array, allowed)):
         low, high = host.min(array), host.max(array)

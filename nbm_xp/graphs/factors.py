@@ -11,7 +11,7 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.rows import shortened
-from nbm_xp.namespace import array_namespace, dtype_of, host_namespace, is_array, to_numpy
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 from .graph import Graph
 
@@ -58,18 +58,3 @@ def factor_entries(factors: Array) -> tuple[Array, Array]:
     host = host_namespace()
     others = host.concat([host.roll(factors, -k, axis=1)[:, 1:] for k in range(factors.shape[1])])
     return host.reshape(factors.T, (-1,)), others
-
-
-def products(states: Array, units: Array) -> Array:
-    """Multiply the states of several units in each chain: float64 of shape (products, chains).
-
-    Parameters
-    ----------
-    states : array of shape (units, chains)
-    units : array of shape (products, units of each)
-    """
-    xp = array_namespace(states)
-    padded, found = xp.concat([states, xp.ones_like(states[:1, :])]), 1
-    for column in range(units.shape[1]):
-        found = found * xp.take(padded, units[:, column], axis=0)
-    return xp.astype(found, dtype_of(xp, "float64"))

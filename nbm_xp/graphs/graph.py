@@ -100,8 +100,8 @@ class Graph:
         return f"<{self.name}: {self.units} units, {self.edges} edges>"
 
 
-def finite(values: Any, name: str, shape: tuple[int, ...]) -> Array:
-    """Return finite numbers as a float64 array of the given shape; a single number is broadcast to it.
+def finite(values: Any, name: str, shape: tuple[int, ...], *others: tuple[int, ...]) -> Array:
+    """Return finite numbers as a float64 array of a shape, or of one of others; a single number is broadcast to it.
 
     Raises
     ------
@@ -110,12 +110,13 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Array:
     """
     host = host_namespace()
     array = numbers(to_numpy(values) if is_array(values) else values, name, host, "float64")
-    if array.shape not in ((), shape):
-        raise ValueError(f"{name} must be one number or of shape {shape}, got shape {array.shape}")
+    if array.shape not in ((), shape, *others):
+        allowed = " or ".join(map(str, (shape, *others)))
+        raise ValueError(f"{name} must be one number or of shape {allowed}, got shape {array.shape}")
     wrong = ~host.isfinite(array)
     if host.any(wrong):
         raise ValueError(f"{name} must be finite, got {float(array[wrong].reshape(-1)[0])}")
-    return host.broadcast_to(array, shape)
+    return array if array.shape in others else host.broadcast_to(array, shape)
 
 
 def uniform_value(array: Array) -> float | None:

@@ -18,9 +18,9 @@ from .chain_groups import ChainGroup, Schedule, Step
 from .chains import Block, Index, Shown, Start
 from .energy_model import EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
-from .layout import Colour
 from .moves import MOVES
 from .observables import STATES, totals
+from .terms import Colour, Terms
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,9 @@ class PortableSweeps:
         else:  # edges are stored at their first units
             owner = host.where(host.asarray([True, False]), places[:, None, None], neighbours)
             weights = couplings.unit * host.astype(couplings.multiples[host.arange(axes)[:, None], owner], host.float64)
-        return places, Colour(
-            0, places.shape[0], host.reshape(neighbours, (-1,)), host.reshape(weights, (-1, 1)), 2 * axes, None,
-            self.fields[places, :],
-        )  # fmt: skip
+        count = places.shape[0]
+        edges = Terms(count, host.reshape(neighbours, (-1,)), host.reshape(weights, (-1, 1)), 2 * axes)
+        return places, Colour(0, count, self.fields[places, :], (edges,))
 
     def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
         """Draw the units of runs, in place."""
@@ -155,14 +154,15 @@ class PortableSweeps:
         """Sum over the units of runs, for each chain: the terms of edges, those of fields, and `totals`."""
         host, kind = host_namespace(), self.group.kind
         places, colour = self._colour(runs)
-        own, around = flat.T[places], flat.T[colour.neighbours]
+        (edges,) = colour.terms
+        own, around = flat.T[places], flat.T[edges.others]
         beside = host.repeat(own, 2 * len(self.memory.size), axis=0)
         if kind.is_categorical:
             near = around == beside
             alone = host.take_along_axis(colour.fields, host.astype(own, host.int64), axis=1)
         else:
             near, alone = around * beside, colour.fields * own
-        pairs = host.sum(host.astype(near, host.float64) * colour.couplings, axis=0)
+        pairs = host.sum(host.astype(near, host.float64) * edges.couplings, axis=0)
         found = host.stack([pairs, host.sum(alone, axis=0)])
         return host.concat([found, host.astype(totals(host, kind, own), host.float64)])
 

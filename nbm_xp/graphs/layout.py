@@ -3,8 +3,7 @@
 Contract: sums of couplings and fields are exact, in any order of summation, so every library and every division of the
 work gives the same bits. To this end couplings and fields are rounded to multiples of one power of two, the smallest
 for which all of them together are less than 2**52 multiples. Integer couplings are not changed; others change by less
-than 10**-15 of the sum of absolute values. The colouring is greedy: each unit, in the order of their numbers, gets the
-first colour that none of its neighbours has.
+than 10**-15 of the sum of absolute values.
 """
 
 from __future__ import annotations
@@ -15,11 +14,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.namespace import array_namespace, asarray, convert, host_namespace, wide_dtypes
+from nbm_xp.machines.units import Units
+from nbm_xp.namespace import array_namespace, asarray, convert, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.kernels import or_kernel
 
+from .adjacency import Rows, colours_of, neighbour_rows, reordered_rows
 from .factors import factor_entries, joined_pairs
 from .graph import Graph, uniform_value
+from .terms import Colour, Terms, products
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +34,18 @@ class Layout:
         int64: unit of each slot.
     ends : tuple of ints
         End of each colour's slots.
-    begins, neighbours, edges, couplings : arrays
-        Adjacency in compressed rows: begin of each slot's row, and in the rows the neighbours' slots, the edges and the
-        couplings: see `entry_couplings`.
-    first, second, weights : arrays
-        The two slots of each edge, and its coupling or matrix of couplings.
+    begins, neighbours, edges : arrays
+        Adjacency in compressed rows: begin of each slot's row, and in the rows the neighbours' slots and the edges.
+    first, second : arrays
+        The two slots of each edge.
+    factors : array or None
+        Slots of each factor, int64 of shape (factors, 4), the number of slots standing for none.
+    couplings : array
+        Couplings in the rows: see `entry_couplings`.
+    weights, of_factors : arrays
+        The coupling, or matrix of couplings, of each edge, and the coupling of each factor.
     fields : array
         float64, of shape (units,), or (units, values) for Potts units.
-    factors, of_factors : array or None
-        Slots of each factor, int64 of shape (factors, 4), the number of slots standing for none; and their couplings.
     kept : dict
         Cache of derived arrays.
     """
@@ -50,13 +55,13 @@ class Layout:
     begins: Array
     neighbours: Array
     edges: Array
-    couplings: Array
     first: Array
     second: Array
-    weights: Array
-    fields: Array
     factors: Array = None
+    couplings: Array = None
+    weights: Array = None
     of_factors: Array = None
+    fields: Array = None
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -78,9 +83,9 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class LayoutArrays:
-    """A layout as arrays of a library: its colours, edges, couplings and fields, and factors with their couplings.
+    """A layout as arrays of a library: its colours, edges, couplings, fields, and factors with their couplings.
 
-    Matrices of couplings are concatenated to one column; `tables` is the begin of each in it, of shape (edges, 1).
+    `weights` are of shape (edges, 1), or matrices of couplings concatenated to one column.
     """
 
     colours: tuple[Colour, ...]
@@ -88,140 +93,7 @@ class LayoutArrays:
     second: Array
     weights: Array
     fields: Array
-    tables: Array
     factors: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Colour:
-    """The slots of one colour, as arrays of a library.
-
-    Parameters
-    ----------
-    begin, end : int
-        Range of slots.
-    neighbours, couplings : arrays
-        Neighbours of all slots in sequence, of shape (entries,), and couplings, of shape (entries, 1); or the rows of
-        their matrices, of shape (entries * values, values).
-    degree : int or None
-        Number of neighbours of each slot, if they are equal.
-    edges : array or None
-        If not, the bounds of each slot's neighbours, of shape (slots + 1,).
-    fields : array
-        float64, of shape (slots, 1), or (slots, values).
-    tables : array or None
-        int64: the first row of each entry's matrix, of shape (entries, 1), if couplings are matrices.
-    factors : Colour or None
-        The factors of the slots, if there are any: `neighbours` are the other slots of an entry, of shape (entries, 3).
-    """
-
-    begin: int
-    end: int
-    neighbours: Array
-    couplings: Array
-    degree: int | None
-    edges: Array
-    fields: Array
-    tables: Array = None
-    factors: Colour | None = None
-
-    def sums(self, xp: Namespace, terms: Array) -> Array:
-        """Sum terms, float64 of shape (entries, chains), over each slot's neighbours; sums are exact."""
-        chains = terms.shape[1]
-        if self.degree == 0:
-            return xp.zeros((self.end - self.begin, chains), dtype=terms.dtype)
-        if self.degree is not None:
-            return xp.sum(xp.reshape(terms, (-1, self.degree, chains)), axis=1)
-        totals = xp.concat([terms[:1, :] * 0.0, xp.cumulative_sum(terms, axis=0)], axis=0)
-        ends = xp.take(totals, self.edges, axis=0)
-        return ends[1:, :] - ends[:-1, :]
-
-
-# Adjacency in compressed rows: row bounds (int64, of shape (units + 1,)), neighbours (int32) and edges (int32)
-Rows = tuple[Array, Array, Array]
-
-
-@or_kernel("graphs.rows", 2)
-def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
-    """Return the neighbours of each unit: first by the edges of which it is the first unit, then by the other edges.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> begins, neighbours, edges = neighbour_rows(3, np.asarray([0, 2]), np.asarray([1, 1]))
-    >>> begins.tolist(), neighbours.tolist(), edges.tolist()
-    ([0, 1, 3, 4], [1, 0, 2, 1], [0, 0, 1, 1])
-    """
-    host = host_namespace()
-    both = host.concat([first, second])
-    order = host.argsort(both, stable=True)
-    counts = host.bincount(both, minlength=units)
-    begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(counts)])
-    neighbours = host.concat([second, first])[order]
-    edges = order % max(1, first.shape[0])
-    return begins, host.astype(neighbours, host.int32), host.astype(edges, host.int32)
-
-
-@or_kernel("graphs.reordered")
-def reordered_rows(order: Array, slots: Array, rows: Rows, first: Array, second: Array) -> Rows:
-    """Reorder rows of units to rows of slots; equal to `neighbour_rows` of the slots, but faster.
-
-    Parameters
-    ----------
-    order : array
-        int64: unit of each slot.
-    slots : array
-        int32: slot of each unit.
-    rows : Rows
-        Rows of units.
-    first, second : arrays
-        The two slots of each edge.
-    """
-    return neighbour_rows(order.shape[0], first, second)
-
-
-def colours_of(rows: Rows) -> Array:
-    """Return a greedy colouring: the colour of each unit, int32, from 0.
-
-    Raises
-    ------
-    ValueError
-        If an edge is repeated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> colours_of(neighbour_rows(4, np.asarray([0, 1, 2]), np.asarray([1, 2, 3]))).tolist()
-    [0, 1, 0, 1]
-    """
-    colours, twice = _in_turn(*rows[:2])
-    if twice is not None:
-        raise ValueError(f"edges must name each pair once, got {twice} twice")
-    return colours
-
-
-@or_kernel("graphs.colours")
-def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] | None]:
-    """Colour units greedily; return the colours, and the units of a repeated edge or None."""
-    host, ends = host_namespace(), begins.tolist()
-    colours: list[int] = []
-    for unit, (begin, end) in enumerate(itertools.pairwise(ends)):
-        joined = neighbours[begin:end].tolist()
-        if len(set(joined)) < len(joined):
-            other = next(one for one in joined if joined.count(one) > 1)
-            return None, (min(unit, other), max(unit, other))
-        taken = {colours[other] for other in joined if other < unit}
-        colours.append(next(colour for colour in itertools.count() if colour not in taken))
-    return host.asarray(colours, dtype=host.int32), None
-
-
-def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
-    """Return the indices of all entries in the rows of `units`, and for each entry the index of its unit in `units`."""
-    host = host_namespace()
-    lengths = begins[units + 1] - begins[units]
-    of = host.repeat(host.arange(units.shape[0], dtype=host.int64), lengths)
-    within = host.arange(of.shape[0], dtype=host.int64) - (host.cumulative_sum(lengths) - lengths)[of]
-    return begins[units][of] + within, of
 
 
 def entry_couplings(couplings: Array, rows: Rows, first: Array) -> Array:
@@ -257,37 +129,34 @@ def laid_out(graph: Graph, couplings: Array, fields: Array, factors: Array) -> L
         int64: units of each factor; see `Layout`. No two units of a factor have the same colour.
     """
     host, n = host_namespace(), graph.units
-    colours, rows = graph.colours, None
+    colours, rows, members = graph.colours, None, None
     if factors.shape[0]:
         colours = colours_of(neighbour_rows(n, *joined_pairs(graph, factors)))
     elif colours is None:
-        rows = neighbour_rows(graph.units, graph.first, graph.second)
+        rows = neighbour_rows(n, graph.first, graph.second)
         colours = colours_of(rows)
     few = int(host.max(colours)) < 2**16  # NumPy sorts short integers in one pass for each byte
     order = host.argsort(host.astype(colours, host.uint16) if few else colours, stable=True)
     ends = tuple(host.cumulative_sum(host.bincount(colours)).tolist())
-    slots = host.zeros((graph.units,), dtype=host.int32)
-    slots[order] = host.arange(graph.units, dtype=host.int32)
+    slots = host.zeros((n,), dtype=host.int32)
+    slots[order] = host.arange(n, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
     if rows is None:
-        rows = neighbour_rows(graph.units, first, second)
+        rows = neighbour_rows(n, first, second)
     else:
         rows = reordered_rows(order, slots, rows, first, second)
-    of_edges, of_factors = couplings[: graph.edges], couplings[graph.edges :]
-    weights, of_entries = host.ascontiguousarray(of_edges), entry_couplings(of_edges, rows, first)
-    made = Layout(order, ends, *rows, of_entries, first, second, weights, fields[order, ...])
-    if not factors.shape[0]:
-        return made
-    members = host.concat([host.astype(slots, host.int64), host.asarray([n])])[factors]
-    return replace(made, factors=members, of_factors=of_factors)
+    if factors.shape[0]:
+        members = host.concat([host.astype(slots, host.int64), host.asarray([n])])[factors]
+    return reweighed(Layout(order, ends, *rows, first, second, members), couplings, fields)
 
 
 def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     """Return a layout with other couplings and fields; see `laid_out`."""
     rows, count = (layout.begins, layout.neighbours, layout.edges), layout.first.shape[0]
+    of_edges = couplings[:count]
     return replace(
-        layout, couplings=entry_couplings(couplings, rows, layout.first), fields=fields[layout.order, ...],
-        weights=host_namespace().ascontiguousarray(couplings[:count]), of_factors=couplings[count:], kept={},
+        layout, couplings=entry_couplings(of_edges, rows, layout.first), of_factors=couplings[count:],
+        weights=host_namespace().ascontiguousarray(of_edges), fields=fields[layout.order, ...], kept={},
     )  # fmt: skip
 
 
@@ -350,43 +219,60 @@ def rounded(numbers: Array, resolution: float) -> Array:
 
 
 def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
-    host, matrices, q = host_namespace(), layout.couplings.ndim == 3, layout.couplings.shape[-1]
+    host, factors = host_namespace(), None
     fields = layout.fields if layout.fields.ndim == 2 else layout.fields[:, None]
-
-    def tables(count: int, apart: int) -> Array:
-        return asarray(host.arange(count, dtype=host.int64)[:, None] * apart, xp) if matrices else None
-
-    colours, begin, factors = [], 0, None
+    entries = [(layout.begins, layout.neighbours, layout.couplings)]
     if layout.factors is not None:
         factors = asarray(layout.factors, xp), asarray(layout.of_factors[:, None], xp)
         owners, others = factor_entries(layout.factors)
-        by_owner = host.argsort(owners, stable=True)
-        entries = owners[by_owner], others[by_owner, :], host.tile(layout.of_factors, 4)[by_owner, None]
-    for end in layout.ends:
-        edges = layout.begins[begin : end + 1]
-        low, high = int(edges[0]), int(edges[-1])
-        degrees = edges[1:] - edges[:-1]
-        same = int(degrees[0]) if degrees.shape[0] and host.all(degrees == degrees[0]) else None
-        colour = Colour(
-            begin, end, asarray(host.astype(layout.neighbours[low:high], host.int64), xp),
-            asarray(host.reshape(layout.couplings[low:high], (-1, q if matrices else 1)), xp), same,
-            None if same is not None else asarray(edges - low, xp), asarray(fields[begin:end, :], xp),
-            tables(high - low, q), None if factors is None else _factors_of(*entries, begin, end, xp),
-        )  # fmt: skip
-        colours.append(colour)
-        begin = end
+        order = host.argsort(owners, stable=True)
+        bounds = host.searchsorted(owners[order], host.arange(layout.units + 1))
+        entries.append((bounds, others[order, :], host.tile(layout.of_factors, 4)[order]))
+    colours = tuple(
+        Colour(
+            begin, end, asarray(fields[begin:end, :], xp),
+            tuple(Terms.of(xp, bounds[begin : end + 1], *rest) for bounds, *rest in entries),
+        )
+        for begin, end in itertools.pairwise((0, *layout.ends))
+    )  # fmt: skip
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
     weights = asarray(host.reshape(layout.weights, (-1, 1)), xp)
-    of_edges = tables(layout.weights.shape[0], q * q)
-    return LayoutArrays(tuple(colours), first, second, weights, asarray(fields, xp), of_edges, factors)
+    return LayoutArrays(colours, first, second, weights, asarray(fields, xp), factors)
 
 
-def _factors_of(owners: Array, others: Array, couplings: Array, begin: int, end: int, xp: Namespace) -> Colour | None:
-    """Return the entries of a colour's slots in factors; None if there are none."""
-    bounds = host_namespace().searchsorted(owners, host_namespace().arange(begin, end + 1))
-    low, high = int(bounds[0]), int(bounds[-1])
-    own = asarray(others[low:high, :], xp), asarray(couplings[low:high, :], xp)
-    return Colour(begin, end, *own, None, asarray(bounds - low, xp), None) if high > low else None
+def energies(states: Array, layout: Layout, values: Units) -> Array:
+    """Compute the energy of each chain, float64 of shape (chains,); sums are exact."""
+    found = _pair_energies(states, layout, values)
+    if layout.factors is None:
+        return found
+    xp = array_namespace(states)
+    with wide_dtypes(xp):
+        factors, couplings = layout.on(xp).factors
+        return found - xp.sum(products(states, factors) * couplings, axis=0)
+
+
+@or_kernel("graphs.energies")
+def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
+    """Compute the energy of each chain without factors."""
+    xp = array_namespace(states)
+    placed = layout.on(xp)
+    with wide_dtypes(xp):
+        float64, count = dtype_of(xp, "float64"), values.count
+        a, b = (xp.take(states, ends, axis=0) for ends in (placed.first, placed.second))
+        if values.is_categorical:
+            pairs = xp.astype(a == b, float64)
+            each = [xp.astype(states == k, float64) * placed.fields[:, k : k + 1] for k in range(count)]
+            alone = sum((xp.sum(x, axis=0) for x in each[1:]), xp.sum(each[0], axis=0))
+        else:
+            pairs = xp.astype(a * b, float64)
+            alone = xp.sum(xp.astype(states, float64) * placed.fields, axis=0)
+        if layout.weights.ndim == 1:
+            pairs = pairs * placed.weights
+        else:
+            rows = xp.arange(a.shape[0], dtype=dtype_of(xp, "int64"))[:, None] * count**2
+            rows = rows + xp.astype(a, rows.dtype) * count + xp.astype(b, rows.dtype)
+            pairs = xp.reshape(xp.take(placed.weights[:, 0], xp.reshape(rows, (-1,))), rows.shape)
+        return -(xp.sum(pairs, axis=0) + alone)
 
 
 def components(layout: Layout) -> Array:

@@ -9,25 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
-from .chain_groups import ChainGroup, Schedule
+from .chain_groups import Schedule
 from .chains import Chains, blocked_chains, started
 from .energy_model import checked_states
 from .lattice_sweeps import lattice_blocks
+from .layout import energies
 from .learning import Learning
 from .measures import diagnose
-from .moves import check_local, energies
-from .observables import INVERSE_TEMPERATURE, SWEEPS, about, coordinates_of
+from .moves import check_local
+from .observables import coordinates_of
 from .potts import PottsMixin
 from .shards import sharded
-from .tempering import LowestStates, Tempering, checked_betas, placed_ladder
+from .tempering import TemperingMixin
 
 
-class GraphMachine(Learning, PottsMixin):
+class GraphMachine(Learning, PottsMixin, TemperingMixin):
     """A Boltzmann machine of discrete units on a graph.
 
     The energy of spins (-1 or 1) and of binary units (0 or 1) is ``E = -Σ J_ij s_i s_j - Σ h_i s_i``, summed over edges
@@ -42,22 +42,25 @@ class GraphMachine(Learning, PottsMixin):
     units : {"spin", "binary"} or int, optional
         Kind of units. An int q from 2 to 127, or "categorical:q", gives Potts units with q values.
     fields : float or array, optional
-        One field for all units, or an array of shape (units,). For Potts units also an array of shape (values,) or
-        (units, values). Defaults to 0.
+        One field for all units, or an array of shape (units,); for Potts units of shape (values,) or (units, values).
+        Defaults to 0.
     couplings : float or array, optional
         One coupling for all edges, or an array of shape (edges,) in the graph's order. Defaults to the graph's weights,
         or to 1 if it has none. For Potts units also a matrix of shape (values, values) for all edges, or an array of
         shape (edges, values, values), with a row for each value of the first unit of an edge; `fit` then learns a
         matrix for each edge.
-    hidden : array of int, optional
+    hidden : array of int of shape (hidden units,), optional
         Numbers of the hidden units, which rows of data do not have: their columns are those of the visible units, all
         others, in the order of units. States, such as `sample` returns, have all units. `fit` starts from random
-        couplings of hidden units, so another `random_state` may lead to another local maximum of the likelihood.
-    factors : array of int of shape (factors, 3) or (factors, 4), or list of rows of units, optional
-        Units of factors of three or four spins or binary units: each adds ``-K s_i s_j s_k``, or
-        ``-K s_i s_j s_k s_l``, to the energy. They are drawn without compiled loops, and not in chunks or shards.
+        couplings of hidden units, so another `random_state` may lead to another local maximum of the likelihood. By
+        default all units are visible.
+    factors : array of int of shape (factors, 3) or (factors, 4), or list of rows of three or four units, optional
+        Units of factors of three or four different spins or binary units: each adds ``-K s_i s_j s_k``, or
+        ``-K s_i s_j s_k s_l``, to the energy. They are drawn without compiled loops, and not in chunks or shards. By
+        default there are none.
     factor_couplings : float or array of shape (factors,), optional
-        Coupling K of all factors, or of each. Defaults to 1. `fit` learns them like couplings.
+        Coupling K of all factors, or of each. Defaults to 1; without factors it is not used. `fit` learns them like
+        couplings.
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
         Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
         by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
@@ -93,7 +96,9 @@ class GraphMachine(Learning, PottsMixin):
     Raises
     ------
     ValueError
-        If the graph is invalid, or couplings or fields are not finite or have another shape.
+        If the graph is invalid; if couplings, fields or couplings of factors are not finite or have another shape; if
+        hidden units are not different units of the graph, or are all of them; or if the units of a factor are not three
+        or four different units of the graph, or are Potts units.
 
     Notes
     -----
@@ -111,6 +116,14 @@ class GraphMachine(Learning, PottsMixin):
     (('chain', 'sweep'), (4, 1000))
     >>> draws.attrs["energy_r_hat"] < 1.05, draws.attrs["energy_mcse"] < 0.01
     (True, True)
+
+    A factor of three visible units, and a hidden unit joined with two of them; rows have the visible units:
+
+    >>> machine = GraphMachine([[0, 3], [1, 3]], hidden=[3], factors=[(0, 1, 2)], factor_couplings=0.5)
+    >>> machine
+    GraphMachine(<graph: 4 units, 2 edges>, units='spin', 1 hidden, 1 factors, 3 colours)
+    >>> machine.log_likelihood([[1, 1, 1], [1, 1, -1]]).round(3)
+    array([-1.242, -2.242])
     """
 
     def energy(self, states: Array) -> Any:
@@ -184,9 +197,10 @@ class GraphMachine(Learning, PottsMixin):
         clamp : dict, optional
             Constant values of clamped units, by unit number.
         given : array of shape (rows, visible units), or (rows, units), optional
-            Rows with missing values, NaN, which are drawn given the other values of their row, as hidden units are. The
-            `n_chains` chains of a row are independent, so an average of a function over them has the standard error
-            ``std / sqrt(n_chains)``.
+            Rows with missing values, NaN, which are drawn given the other values of their row, as hidden units are; by
+            default all units are drawn. The `n_chains` chains of a row are independent, so an average of a function
+            over them has the standard error ``std / sqrt(n_chains)``. Not with `clamp`, overlaps, `chunks`, `shards` or
+            cluster moves.
         first_chain : int, optional
             Number of the first chain: chains 4 to 7 are the same whether or not chains 0 to 3 are drawn with them.
         random_state : int, None or generator, optional
@@ -211,7 +225,7 @@ class GraphMachine(Learning, PottsMixin):
         Raises
         ------
         ValueError
-            If an argument is invalid.
+            If an argument is invalid, or arguments exclude each other.
 
         Warns
         -----
@@ -228,6 +242,8 @@ class GraphMachine(Learning, PottsMixin):
         >>> rest = machine.sample(2, 5, initial=part)
         >>> bool((rest["energy"].values == whole["energy"].values[:, 15:]).all())
         True
+        >>> machine.sample(100, 20, given=[[1, float("nan"), 0]], random_state=1)["state"].shape
+        (100, 1, 3)
         """
         xarray = need("xarray")
         n_sweeps, thin = positive_int(n_sweeps, "n_sweeps"), positive_int(thin, "thin")
@@ -282,144 +298,3 @@ class GraphMachine(Learning, PottsMixin):
             first_chain=first_chain,
         )  # fmt: skip
         return Chains(self, start, library)
-
-    def anneal(
-        self,
-        n_chains: int = 64,
-        n_sweeps: int = 1000,
-        *,
-        betas: Any = (0.1, 3.0),
-        thin: int = 1,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        initial: Any = None,
-        random_state: Any = None,
-        library: Any = None,
-    ) -> Any:
-        """Search for states of low energy by simulated annealing.
-
-        Parameters
-        ----------
-        n_chains, rule, clamp, initial, random_state, library
-            See `sample`.
-        n_sweeps : int, optional
-            Number of sweeps if `betas` is two numbers.
-        betas : two floats, or array, optional
-            Inverse temperatures of the first and the last sweep, interpolated linearly; or of each sweep.
-        thin : int, optional
-            Interval between measurements of the energy, in sweeps.
-
-        Returns
-        -------
-        xarray.Dataset
-            ``energy``, of shape (chain,): the lowest total energy that each chain found; ``state``: the state with this
-            energy.
-
-        Examples
-        --------
-        >>> from nbm_xp.graphs import edwards_anderson, enumerated
-        >>> machine = GraphMachine(edwards_anderson((4, 4), random_state=2))
-        >>> found = machine.anneal(8, 100, random_state=1)
-        >>> float(found["energy"].min()) == enumerated(machine).ground_energy
-        True
-        """
-        xarray, host = need("xarray"), host_namespace()
-        schedule, thin = checked_betas(betas, rising=False), positive_int(thin, "thin")
-        if schedule.shape[0] == 2:
-            schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
-        start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, rule=rule, clamp=clamp)
-        running = Chains(self, start, library)
-        best = LowestStates(running)
-        for k, beta in enumerate(schedule.tolist(), 1):
-            running.set_betas(host.full((running.count,), beta))
-            running.step()
-            if k % thin == 0 or k == schedule.shape[0]:
-                best.see()
-        found = {
-            "energy": (("chain",), best.energies, about("least energy")),
-            "state": (("chain", "unit"), best.states, about("state of the least energy")),
-        }
-        return xarray.Dataset(found, attrs=self._attributes(running.group))
-
-    def temper(
-        self,
-        n_chains: int = 2,
-        n_sweeps: int = 1000,
-        *,
-        betas: Any,
-        acceptance: float | None = None,
-        burn_in: int = 0,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        random_state: Any = None,
-        library: Any = None,
-    ) -> Any:
-        """Draw states by parallel tempering: chains at different temperatures exchange their temperatures.
-
-        Parameters
-        ----------
-        n_chains : int, optional
-            Number of sets of chains; a set has one chain for each inverse temperature.
-        n_sweeps, burn_in : int, optional
-            Number of observed sweeps, and number of sweeps discarded before them.
-        betas : array
-            Inverse temperatures, in increasing order.
-        acceptance : float, optional
-            Target acceptance rate of exchanges: inverse temperatures are placed between the first and the last of
-            `betas` such that all adjacent pairs exchange at this rate. By default `betas` are used as they are.
-        rule, clamp, random_state, library
-            See `sample`.
-
-        Returns
-        -------
-        xarray.Dataset
-            ``energy``, per unit, of shape (chain, beta, sweep); ``acceptance``, the acceptance rates, of shape (pair,);
-            ``best_energy`` and ``best_state``, the lowest total energy of each set and its state; ``state``, the last
-            states. Attributes are diagnostics, as those of `sample`.
-
-        Warns
-        -----
-        MixingWarning
-            If sets disagree, or still drift from their initial states: see `diagnose`.
-
-        Examples
-        --------
-        >>> from nbm_xp.graphs import edwards_anderson
-        >>> machine = GraphMachine(edwards_anderson((4, 4, 4), random_state=2))
-        >>> found = machine.temper(2, 800, betas=[0.2, 0.5, 0.8, 1.1], burn_in=100, random_state=1)
-        >>> found["energy"].shape, found["acceptance"].shape
-        ((2, 4, 800), (3,))
-        """
-        xarray, host = need("xarray"), host_namespace()
-        ladder, sets = checked_betas(betas), positive_int(n_chains, "n_chains")
-        n_sweeps, burn_in = positive_int(n_sweeps, "n_sweeps"), positive_int(burn_in, "burn_in", 0)
-        entropy, how = entropy_of(random_state), {"rule": rule, "clamp": clamp, "library": library}
-        if acceptance is not None:
-            ends = float(ladder[0]), float(ladder[-1])
-            ladder = placed_ladder(self, *ends, acceptance, random_state=entropy, **how)
-        tempering = Tempering(self, ladder, sets, entropy, **how)
-        for _ in range(burn_in):
-            tempering.step()
-        tempering.forget()
-        energies = host.stack([tempering.step() for _ in range(n_sweeps)], axis=2) / self.n_units
-        count, running, lowest = int(ladder.shape[0]), tempering.running, tempering.lowest
-        least = host.reshape(lowest.energies, (sets, count))
-        which = host.argmin(least, axis=1) + host.arange(sets) * count
-        last = host.reshape(running.rows()[host.reshape(tempering.order, (-1,))], (sets, count, -1))
-        found = {
-            "energy": (("chain", "beta", "sweep"), energies, about("energy a unit")),
-            "acceptance": (("pair",), tempering.acceptance, about("share of exchanges made")),
-            "best_energy": (("chain",), host.min(least, axis=1), about("least energy")),
-            "best_state": (("chain", "unit"), lowest.states[which, :], about("state of the least energy")),
-            "state": (("chain", "beta", "unit"), last, about("last states")),
-        }
-        coordinates = {
-            "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
-            "sweep": ("sweep", host.arange(burn_in + 1, burn_in + n_sweeps + 1), about(SWEEPS)),
-        }
-        draws = xarray.Dataset(found, coordinates, self._attributes(running.group))
-        return draws.assign_attrs(diagnose(draws, stacklevel=3))
-
-    def _attributes(self, group: ChainGroup) -> dict[str, Any]:
-        """Return the attributes of a dataset: the machine, the rule and the seed."""
-        return {"machine": repr(self), "rule": group.rule, "seed": list(group.seed)}

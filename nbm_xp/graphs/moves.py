@@ -26,13 +26,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
-from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, wide_dtypes
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.elementary import exp
-from nbm_xp.namespace.kernels import kernel, or_kernel
+from nbm_xp.namespace.kernels import kernel
 
 from .energy_model import EnergyModel
-from .factors import products
-from .layout import Colour, Layout, roots_of
+from .layout import Layout, roots_of
+from .terms import Colour
 
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
@@ -143,39 +143,15 @@ class LocalMove(Move):
         return found and (found[0], [found[1]])
 
 
-def local_fields(xp: Namespace, colour: Colour, states: Array) -> Array:
-    """Compute the local fields of a colour's units, of shape (slots, chains)."""
-    wide = xp.astype(xp.take(states, colour.neighbours, axis=0), dtype_of(xp, "float64"))
-    found = colour.sums(xp, wide * colour.couplings) + colour.fields
-    if colour.factors is None:
-        return found
-    terms = products(states, colour.factors.neighbours) * colour.factors.couplings
-    return found + colour.factors.sums(xp, terms)
-
-
-def _local_of_each(xp: Namespace, colour: Colour, states: Array, count: int) -> Array:
-    """Compute the local fields of a colour's Potts units for each value, of shape (values, slots, chains)."""
-    around = xp.take(states, colour.neighbours, axis=0)
-    if colour.tables is None:
-        dtype, weights = colour.couplings.dtype, colour.couplings
-        local = xp.stack([colour.sums(xp, xp.astype(around == k, dtype) * weights) for k in range(count)])
-    else:
-        (entries, chains), rows = around.shape, colour.tables + xp.astype(around, colour.tables.dtype)
-        terms = xp.reshape(xp.take(colour.couplings, xp.reshape(rows, (-1,)), axis=0), (entries, chains * count))
-        local = xp.reshape(colour.sums(xp, terms), (colour.end - colour.begin, chains, count))
-        local = xp.permute_dims(local, (2, 0, 1))
-    return local + xp.matrix_transpose(colour.fields)[:, :, None]
-
-
 def _heat_bath(xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array) -> Array:
-    x = (beta * values.step) * local_fields(xp, colour, states)
+    x = (beta * values.step) * colour.local_fields(xp, states)
     return values.of_bool(xp, u < 1.0 / (1.0 + exp(-x)))
 
 
 def _heat_bath_potts(
     xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
 ) -> Array:
-    x = beta * _local_of_each(xp, colour, states, values.count)
+    x = beta * colour.local_of_values(xp, states, values.count)
     weights = exp(x - xp.max(x, axis=0, keepdims=True))
     sums = [weights[0, ...]]
     for k in range(1, values.count):  # in this order on every library
@@ -186,7 +162,7 @@ def _heat_bath_potts(
 def _metropolis(
     xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
 ) -> Array:
-    x = (beta * values.step) * local_fields(xp, colour, states)
+    x = (beta * values.step) * colour.local_fields(xp, states)
     upper = old == 1
     taken = u < exp(xp.where(upper, -x, x))
     return values.of_bool(xp, upper != taken)
@@ -195,7 +171,7 @@ def _metropolis(
 def _metropolis_potts(
     xp: Namespace, colour: Colour, values: Units, states: Array, old: Array, u: Array, beta: Array
 ) -> Array:
-    f = _local_of_each(xp, colour, states, values.count)
+    f = colour.local_of_values(xp, states, values.count)
     scaled = u * (values.count - 1.0)
     which = xp.floor(scaled)
     new = xp.astype((xp.astype(old, which.dtype) + 1.0 + which) % float(values.count), old.dtype)
@@ -334,7 +310,7 @@ class MultiSpin(Move):
             size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
             thresholds = self._thresholds(chains)
             for colour in layout.on(xp).colours:
-                field = local_fields(xp, colour, states)
+                field = colour.local_fields(xp, states)
                 bound = xp.zeros(field.shape, dtype=float64)
                 for number, value in zip(range(degree, -1, -2), thresholds, strict=True):
                     bound = xp.where(xp.abs(field) == number * size, float(value), bound)
@@ -382,37 +358,3 @@ def check_local(rule: str, chunks: Any, shards: Any) -> str | None:
             f"the others need the undivided graph ({where}=None)"
         )
     return where
-
-
-def energies(states: Array, layout: Layout, values: Units) -> Array:
-    """Compute the energy of each chain, float64 of shape (chains,); sums are exact."""
-    found = _pair_energies(states, layout, values)
-    if layout.factors is None:
-        return found
-    xp = array_namespace(states)
-    with wide_dtypes(xp):
-        factors, couplings = layout.on(xp).factors
-        return found - xp.sum(products(states, factors) * couplings, axis=0)
-
-
-@or_kernel("graphs.energies")
-def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
-    """Compute the energy of each chain without factors."""
-    xp = array_namespace(states)
-    placed = layout.on(xp)
-    with wide_dtypes(xp):
-        float64, int64 = dtype_of(xp, "float64"), dtype_of(xp, "int64")
-        a, b = (xp.take(states, ends, axis=0) for ends in (placed.first, placed.second))
-        if values.is_categorical:
-            pairs = xp.astype(a == b, float64)
-            each = [xp.astype(states == k, float64) * placed.fields[:, k : k + 1] for k in range(values.count)]
-            alone = sum((xp.sum(x, axis=0) for x in each[1:]), xp.sum(each[0], axis=0))
-        else:
-            pairs = xp.astype(a * b, float64)
-            alone = xp.sum(xp.astype(states, float64) * placed.fields, axis=0)
-        if placed.tables is None:
-            pairs = pairs * placed.weights
-        else:
-            rows = placed.tables + xp.astype(a, int64) * values.count + xp.astype(b, int64)
-            pairs = xp.reshape(xp.take(placed.weights[:, 0], xp.reshape(rows, (-1,))), rows.shape)
-        return -(xp.sum(pairs, axis=0) + alone)

@@ -112,9 +112,11 @@ class PottsMixin(EnergyModel):
     ) -> Array:
         """Compute the effect of mutations: the log-probability of each mutant minus that of the sequence.
 
+        With hidden units, the probabilities are those of the visible units, by enumeration of all states.
+
         Parameters
         ----------
-        sequence : str or array of shape (units,)
+        sequence : str or array of shape (visible units,)
             The aligned sequence that is mutated.
         mutations : sequence of str, optional
             A mutant for each item, such as "A12C", from A to C at site 12; several mutations at once are separated by
@@ -127,13 +129,14 @@ class PottsMixin(EnergyModel):
         Returns
         -------
         numpy.ndarray
-            float64, in nats, of shape (mutations,), or (units, values) by default; negative for mutants that the
-            machine finds less probable. It does not depend on the gauge of couplings and fields.
+            float64, in nats, of shape (mutations,), or (visible units, values) by default; negative for mutants that
+            the machine finds less probable. It does not depend on the gauge of couplings and fields.
 
         Raises
         ------
         ValueError
-            If a mutation cannot be read, or does not begin with the letter of the sequence at its site.
+            If a mutation cannot be read, or does not begin with the letter of the sequence at its site; or if there are
+            hidden units and too many states to enumerate.
 
         Examples
         --------
@@ -147,16 +150,17 @@ class PottsMixin(EnergyModel):
         """
         host, known = host_namespace(), checked_alphabet(alphabet)
         self._check_alphabet(known)
-        text = isinstance(sequence, str)
-        states = checked_states(self, known.encode([sequence]) if text else sequence, 1)[0].tolist()
+        array = known.encode([sequence]) if isinstance(sequence, str) else sequence
+        states = checked_states(self, array, 1, self.n_visible)[0].tolist()
         if mutations is None:
-            rows = [[*states[:i], k, *states[i + 1 :]] for i in range(self.n_units) for k in self.kind.values]
+            rows = [[*states[:i], k, *states[i + 1 :]] for i in range(self.n_visible) for k in self.kind.values]
         else:
             rows = [_mutant(states, mutation, known, first_site) for mutation in mutations]
         machine: Any = self
-        energies = machine.energy(host.asarray([states, *rows], dtype=host.int8))
-        found = energies[0] - energies[1:]
-        return host.reshape(found, (self.n_units, -1)) if mutations is None else found
+        every = host.asarray([states, *rows], dtype=host.int8)
+        logs = machine.log_likelihood(every) if self.hidden_units.shape[0] else -machine.energy(every)
+        found = logs[1:] - logs[0]
+        return host.reshape(found, (self.n_visible, -1)) if mutations is None else found
 
     @classmethod
     def from_adabmdca(cls, path: str | os.PathLike[str], alphabet: str | Alphabet = "protein", **params: Any) -> Self:

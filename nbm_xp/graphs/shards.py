@@ -19,11 +19,12 @@ from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, 
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import is_there, need
 
+from .adjacency import entries_of
 from .chain_groups import ChainGroup, Step
 from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
-from .layout import Layout, entries_of
-from .moves import MOVES, energies
+from .layout import Layout, energies
+from .moves import MOVES
 
 AT_ONCE: Final = 2**20  # number of initial states drawn at a time, which bounds the memory of temporary arrays
 FREE: Final = -128  # marks a unit that is not clamped in `Shard.clamped`
@@ -135,8 +136,8 @@ class Shard(Block):
         """Layout of the own units; neighbours may be in the halo."""
         none, ends = self.neighbours[:0], tuple(host_namespace().searchsorted(self.slots, self.colour_ends).tolist())
         return Layout(
-            self.slots, ends, self.begins, self.neighbours, none, self.couplings, none, none, self.couplings[:0],
-            self.fields,
+            self.slots, ends, self.begins, self.neighbours, none, none, none, None, self.couplings,
+            self.couplings[:0], fields=self.fields,
         )  # fmt: skip
 
     @cached_property

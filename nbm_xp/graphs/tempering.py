@@ -1,4 +1,4 @@
-"""Parallel tempering, placement of its temperatures, and states of lowest energy.
+"""Simulated annealing and parallel tempering, placement of temperatures, and states of lowest energy.
 
 Contract: all results follow from the seed. In parallel tempering, chains keep their states and random streams and
 exchange their temperatures; results are in the order of temperatures.
@@ -15,16 +15,20 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.exchanges import distances, due, laid_out, odd_pairs
+from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import numbers
 from nbm_xp.namespace import host_namespace, to_numpy
 from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
+from nbm_xp.package import need
 from nbm_xp.rng import jump
 
-from .chain_groups import Numbers
+from .chain_groups import ChainGroup, Numbers
 from .chains import Chains, started
 from .energy_model import EnergyModel
+from .measures import diagnose
+from .observables import INVERSE_TEMPERATURE, SWEEPS, about
 
 
 class LowestStates:
@@ -211,3 +215,148 @@ def placed_ladder(
             between = distances(tempering.acceptance)
         betas = laid_out(betas, between, acceptance)
     return betas
+
+
+class TemperingMixin(EnergyModel):
+    """The methods of `GraphMachine` that change inverse temperatures."""
+
+    def anneal(
+        self,
+        n_chains: int = 64,
+        n_sweeps: int = 1000,
+        *,
+        betas: Any = (0.1, 3.0),
+        thin: int = 1,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        initial: Any = None,
+        random_state: Any = None,
+        library: Any = None,
+    ) -> Any:
+        """Search for states of low energy by simulated annealing.
+
+        Parameters
+        ----------
+        n_chains, rule, clamp, initial, random_state, library
+            See `sample`.
+        n_sweeps : int, optional
+            Number of sweeps if `betas` is two numbers.
+        betas : two floats, or array, optional
+            Inverse temperatures of the first and the last sweep, interpolated linearly; or of each sweep.
+        thin : int, optional
+            Interval between measurements of the energy, in sweeps.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``energy``, of shape (chain,): the lowest total energy that each chain found; ``state``: the state with this
+            energy.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine, edwards_anderson, enumerated
+        >>> machine = GraphMachine(edwards_anderson((4, 4), random_state=2))
+        >>> found = machine.anneal(8, 100, random_state=1)
+        >>> float(found["energy"].min()) == enumerated(machine).ground_energy
+        True
+        """
+        xarray, host = need("xarray"), host_namespace()
+        schedule, thin = checked_betas(betas, rising=False), positive_int(thin, "thin")
+        if schedule.shape[0] == 2:
+            schedule = host.linspace(schedule[0], schedule[1], positive_int(n_sweeps, "n_sweeps"))
+        start = started(self, n_chains, float(schedule[0]), random_state, initial=initial, rule=rule, clamp=clamp)
+        running = Chains(self, start, library)
+        best = LowestStates(running)
+        for k, beta in enumerate(schedule.tolist(), 1):
+            running.set_betas(host.full((running.count,), beta))
+            running.step()
+            if k % thin == 0 or k == schedule.shape[0]:
+                best.see()
+        found = {
+            "energy": (("chain",), best.energies, about("least energy")),
+            "state": (("chain", "unit"), best.states, about("state of the least energy")),
+        }
+        return xarray.Dataset(found, attrs=self._attributes(running.group))
+
+    def temper(
+        self,
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        *,
+        betas: Any,
+        acceptance: float | None = None,
+        burn_in: int = 0,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        random_state: Any = None,
+        library: Any = None,
+    ) -> Any:
+        """Draw states by parallel tempering: chains at different temperatures exchange their temperatures.
+
+        Parameters
+        ----------
+        n_chains : int, optional
+            Number of sets of chains; a set has one chain for each inverse temperature.
+        n_sweeps, burn_in : int, optional
+            Number of observed sweeps, and number of sweeps discarded before them.
+        betas : array
+            Inverse temperatures, in increasing order.
+        acceptance : float, optional
+            Target acceptance rate of exchanges: inverse temperatures are placed between the first and the last of
+            `betas` such that all adjacent pairs exchange at this rate. By default `betas` are used as they are.
+        rule, clamp, random_state, library
+            See `sample`.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``energy``, per unit, of shape (chain, beta, sweep); ``acceptance``, the acceptance rates, of shape (pair,);
+            ``best_energy`` and ``best_state``, the lowest total energy of each set and its state; ``state``, the last
+            states. Attributes are diagnostics, as those of `sample`.
+
+        Warns
+        -----
+        MixingWarning
+            If sets disagree, or still drift from their initial states: see `diagnose`.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine, edwards_anderson
+        >>> machine = GraphMachine(edwards_anderson((4, 4, 4), random_state=2))
+        >>> found = machine.temper(2, 800, betas=[0.2, 0.5, 0.8, 1.1], burn_in=100, random_state=1)
+        >>> found["energy"].shape, found["acceptance"].shape
+        ((2, 4, 800), (3,))
+        """
+        xarray, host = need("xarray"), host_namespace()
+        ladder, sets = checked_betas(betas), positive_int(n_chains, "n_chains")
+        n_sweeps, burn_in = positive_int(n_sweeps, "n_sweeps"), positive_int(burn_in, "burn_in", 0)
+        entropy, how = entropy_of(random_state), {"rule": rule, "clamp": clamp, "library": library}
+        if acceptance is not None:
+            ends = float(ladder[0]), float(ladder[-1])
+            ladder = placed_ladder(self, *ends, acceptance, random_state=entropy, **how)
+        tempering = Tempering(self, ladder, sets, entropy, **how)
+        for _ in range(burn_in):
+            tempering.step()
+        tempering.forget()
+        energies = host.stack([tempering.step() for _ in range(n_sweeps)], axis=2) / self.n_units
+        count, running, lowest = int(ladder.shape[0]), tempering.running, tempering.lowest
+        least = host.reshape(lowest.energies, (sets, count))
+        which = host.argmin(least, axis=1) + host.arange(sets) * count
+        last = host.reshape(running.rows()[host.reshape(tempering.order, (-1,))], (sets, count, -1))
+        found = {
+            "energy": (("chain", "beta", "sweep"), energies, about("energy a unit")),
+            "acceptance": (("pair",), tempering.acceptance, about("share of exchanges made")),
+            "best_energy": (("chain",), host.min(least, axis=1), about("least energy")),
+            "best_state": (("chain", "unit"), lowest.states[which, :], about("state of the least energy")),
+            "state": (("chain", "beta", "unit"), last, about("last states")),
+        }
+        coordinates = {
+            "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
+            "sweep": ("sweep", host.arange(burn_in + 1, burn_in + n_sweeps + 1), about(SWEEPS)),
+        }
+        draws = xarray.Dataset(found, coordinates, self._attributes(running.group))
+        return draws.assign_attrs(diagnose(draws, stacklevel=3))
+
+    def _attributes(self, group: ChainGroup) -> dict[str, Any]:
+        """Return the attributes of a dataset: the machine, the rule and the seed."""
+        return {"machine": repr(self), "rule": group.rule, "seed": list(group.seed)}

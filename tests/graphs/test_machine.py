@@ -15,6 +15,7 @@ from nbm_xp.graphs import (
     ClampWarning,
     Graph,
     GraphMachine,
+    adjacency,
     as_graph,
     autocorrelation_time,
     binder,
@@ -32,7 +33,6 @@ from nbm_xp.graphs import (
     specific_heat,
     strip_energy,
 )
-from nbm_xp.graphs import layout as layout_chapter
 from nbm_xp.graphs import moves as moves_chapter
 from nbm_xp.namespace import kernels as kernels_chapter
 from tests.helpers.libraries import EAGER, Library
@@ -316,13 +316,13 @@ def test_units_of_a_factor_have_different_colours() -> None:
     "graph", [GLASS, random_regular(300, 4, 1), sherrington_kirkpatrick(20, 1), as_graph([[0, 5], [5, 1]], units=9)]
 )
 def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
-    colours = layout_chapter.colours_of(rows)
+    rows = adjacency.neighbour_rows(graph.units, graph.first, graph.second)
+    colours = adjacency.colours_of(rows)
     monkeypatch.setattr(kernels_chapter, "kernel", lambda *_: None)
-    portable = layout_chapter.neighbour_rows(graph.units, graph.first, graph.second)
+    portable = adjacency.neighbour_rows(graph.units, graph.first, graph.second)
     for a, b in zip(rows, portable, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(layout_chapter.colours_of(rows), colours)
+    np.testing.assert_array_equal(adjacency.colours_of(rows), colours)
     want: list[int] = []
     for unit in range(graph.units):
         taken = {want[v] for v in rows[1][rows[0][unit] : rows[0][unit + 1]] if v < unit}
@@ -330,16 +330,16 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
     assert colours.tolist() == want
     order = np.argsort(colours, kind="stable")
     slots = np.argsort(order).astype(np.int32)
-    moved = layout_chapter.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
+    moved = adjacency.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
     for reorder in (lambda: None, monkeypatch.undo):
         reorder()
-        again = layout_chapter.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second])
+        again = adjacency.reordered_rows(order, slots, rows, slots[graph.first], slots[graph.second])
         for a, b in zip(again, moved, strict=True):
             np.testing.assert_array_equal(a, b)
     monkeypatch.setattr(kernels_chapter, "kernel", lambda *_: None)
-    twice = layout_chapter.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
+    twice = adjacency.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
     with pytest.raises(ValueError, match=r"got \(0, 1\) twice"):
-        layout_chapter.colours_of(twice)
+        adjacency.colours_of(twice)
 
 
 # --- the same bits

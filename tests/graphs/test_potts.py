@@ -98,6 +98,11 @@ def test_scores_do_not_depend_on_the_gauge() -> None:
     named = FAMILY.score_mutants([1, 4, 0, 2], ["A11C", "-13G", "A11C:-13G"], alphabet="rna", first_site=11)
     np.testing.assert_allclose(named, wanted)
     np.testing.assert_allclose([scores[0, 2], scores[2, 3]], wanted[:2])
+    hidden = GraphMachine(**FAMILY.get_params() | {"hidden": [2]})  # its site is summed out
+    sums = np.exp(-FAMILY.energy([[1, b, k, 2] for b in range(5) for k in range(5)])).reshape(5, 5).sum(axis=1)
+    found = hidden.score_mutants([1, 4, 2], alphabet="rna")
+    assert found.shape == (3, 5)
+    np.testing.assert_allclose(found[1], np.log(sums / sums[4]))
 
 
 def test_files_of_adabmdca_are_read_and_written(tmp_path: pathlib.Path) -> None:
@@ -133,7 +138,11 @@ ONE = np.where(np.arange(36).reshape(2, 3, 2, 3) == 3, 1.0, 0.0)
         (lambda: FULL.sample(shards=1, rule="wolff"), "rule must be one of heat_bath, metropolis"),
         (lambda: FULL.chains(1, rule="wolff"), "is for couplings of one number for each edge"),
         (lambda: GraphMachine(lattice((4, 4)), 2, couplings=np.eye(2)).sample(chunks=2), "shards are for matrices"),
-        (lambda: GraphMachine([[0, 1]], 3, couplings=np.eye(2)), r"couplings must be one number or of shape \(3, 3\)"),
+        (lambda: GraphMachine([[0, 1]], 3, couplings=np.eye(2)), r"of shape \(1,\) or \(3, 3\) or \(1, 3, 3\), got"),
+        (
+            lambda: GraphMachine([[0, 1]], 3, [0.0, 1.0]),
+            r"fields must be one number or of shape \(2, 3\) or \(3,\), got",
+        ),
         (lambda: GraphMachine([[0, 1]], couplings=np.eye(2)), r"couplings must be one number or of shape \(1,\)"),
         (lambda: GraphMachine([[0, 1]], 2, couplings=np.eye(2)).fit([[0, 1], [1, 0]]), "but 2 of 4 never occur"),
         (lambda: GraphMachine.from_parameters(ZEROS, np.zeros(3)), "fields must be an array of shape"),
@@ -141,6 +150,10 @@ ONE = np.where(np.arange(36).reshape(2, 3, 2, 3) == 3, 1.0, 0.0)
         (lambda: GraphMachine.from_parameters(ZEROS + 1.0, np.zeros((2, 3))), "some of a unit with itself"),
         (lambda: GraphMachine([[0, 1]]).pair_couplings(), "units must be Potts units, got 'spin'"),
         (lambda: FAMILY.score_mutants("AUGC"), "alphabet 'protein' has 21 letters"),
+        (
+            lambda: GraphMachine(complete_graph(14), 5, hidden=[1]).score_mutants("A" * 13, alphabet="rna"),
+            "to enumerate",
+        ),
         (lambda: FAMILY.score_mutants("AUGC", ["A1"], alphabet="rna"), "mutations must be such as 'A12C'"),
         (lambda: FAMILY.score_mutants("AUGC", ["C5A"], alphabet="rna"), "mutations must be at sites from 1 to 4"),
         (lambda: FAMILY.score_mutants("AUGC", ["C1A"], alphabet="rna"), "the letter of the sequence, which is A"),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice
 from nbm_xp.graphs import lattice_sweeps as lattice_chapter
 from nbm_xp.graphs import shards as shard_chapter
+from nbm_xp.graphs.adjacency import colours_of, neighbour_rows
 from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
-from nbm_xp.graphs.layout import colours_of, neighbour_rows
 from nbm_xp.runs import open_dataset, sample_graph
 
 pytest.importorskip("dask")
