@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import itertools
 import os
+import pathlib
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -73,17 +73,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-_on_jax, AT_ONCE = itertools.count(1), 60
-"""What so many tests on JAX compiled is forgotten, also within a file: it is a megabyte for each function."""
-
-
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     """Each library under test in turn, under the guard against hidden computations."""
     with guard():
         yield request.param
-    if request.param.name == "jax" and next(_on_jax) % AT_ONCE == 0:
-        forget_what_jax_compiled()
 
 
 @pytest.fixture(autouse="dask-cupy" not in ABSENT)
@@ -186,10 +180,29 @@ def what_jax_compiled() -> Iterator[None]:
 
 def forget_what_jax_compiled() -> None:
     """What the compiler used and freed, glibc keeps, a few hundred megabytes a file, unless it is told to trim."""
+    global _most
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
-        if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        if STATM.exists() and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
             libc.malloc_trim(0)
+            _most = resident() + GROWTH
+
+
+STATM, PAGE, GROWTH = pathlib.Path("/proc/self/statm"), 4096, 400_000_000
+_most = sys.maxsize  # bytes
+
+
+def resident() -> int:
+    """The bytes of memory that this process takes, on Linux."""
+    return int(STATM.read_bytes().split()[1]) * PAGE
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Within a file, too, what was compiled is forgotten, and cycles are collected, where memory has grown by much."""
+    if _most < sys.maxsize and resident() > _most:
+        gc.collect()
+        forget_what_jax_compiled()
 
 
 @pytest.fixture(autouse=True)
