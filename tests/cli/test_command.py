@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 from typing import Any
@@ -294,10 +295,12 @@ def test_the_demo_does_all_it_should() -> None:
     assert model.log_likelihood(test, log_z).mean() > -25.0  # independent pixels reach -25.2
 
 
-def test_the_version_is_the_packages() -> None:
-    for command in (["-m", "nbm_xp"], ["-c", "from nbm_xp.cli import main; main()"]):
-        told = subprocess.run([sys.executable, *command, "--version"], capture_output=True, text=True, check=True)
-        assert told.stdout == f"nbm-xp {nbm_xp.__version__}\n"
+def test_the_version_is_the_packages(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["nbm-xp", "--version"])
+    for command in (nbm_xp.cli.main, lambda: runpy.run_module("nbm_xp", run_name="__main__")):
+        with pytest.raises(SystemExit) as ended:
+            command()
+        assert (ended.value.code, capsys.readouterr().out) == (0, f"nbm-xp {nbm_xp.__version__}\n")
 
 
 def test_a_package_that_is_missing_is_one_line() -> None:
