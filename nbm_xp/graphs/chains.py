@@ -67,18 +67,10 @@ class Start:
 
 
 def started(
-    machine: EnergyModel,
-    n_chains: int,
-    beta: Array,
-    random_state: Any,
-    *,
-    initial: Any = None,
-    rule: str = "heat_bath",
-    observe: Any = (),
-    clamp: dict[int, int] | None = None,
-    given: Array = None,
+    machine: EnergyModel, n_chains: int, beta: Array, random_state: Any, *, initial: Any = None,
+    rule: str = "heat_bath", observe: Any = (), clamp: dict[int, int] | None = None, given: Array = None,
     first_chain: int = 0,
-) -> Start:
+) -> Start:  # fmt: skip
     """Validate arguments of `GraphMachine.sample`; return the start of its chains.
 
     Raises

@@ -34,14 +34,9 @@ def cut_value(graph: Any, sides: Any) -> float:
 
 
 def max_cut(
-    graph: Any,
-    *,
-    n_chains: int = 64,
-    n_sweeps: int = 2000,
-    betas: Any = (0.2, 3.0),
-    random_state: Any = None,
+    graph: Any, *, n_chains: int = 64, n_sweeps: int = 2000, betas: Any = (0.2, 3.0), random_state: Any = None,
     library: Any = None,
-) -> tuple[float, Any]:
+) -> tuple[float, Any]:  # fmt: skip
     """Search for a maximum cut by simulated annealing; the result need not be optimal.
 
     Parameters

@@ -65,21 +65,11 @@ class NbmSampler(dimod.Sampler, dimod.Initialized):  # type: ignore[misc]
         }  # fmt: skip
 
     def sample(
-        self,
-        bqm: Any,
-        beta_range: Any = None,
-        num_reads: int | None = None,
-        num_sweeps: int | None = None,
-        num_sweeps_per_beta: int = 1,
-        beta_schedule_type: str = "geometric",
-        seed: int | None = None,
-        interrupt_function: Callable[[], bool] | None = None,
-        beta_schedule: Any = None,
-        initial_states: Any = None,
-        initial_states_generator: str = "random",
-        proposal_acceptance_criteria: str = "Metropolis",
-        **kwargs: Any,
-    ) -> Any:
+        self, bqm: Any, beta_range: Any = None, num_reads: int | None = None, num_sweeps: int | None = None,
+        num_sweeps_per_beta: int = 1, beta_schedule_type: str = "geometric", seed: int | None = None,
+        interrupt_function: Callable[[], bool] | None = None, beta_schedule: Any = None, initial_states: Any = None,
+        initial_states_generator: str = "random", proposal_acceptance_criteria: str = "Metropolis", **kwargs: Any,
+    ) -> Any:  # fmt: skip
         """Search for states of low energy by simulated annealing.
 
         Parameters

@@ -257,22 +257,19 @@ def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
     xp = array_namespace(states)
     placed = layout.on(xp)
     with wide_dtypes(xp):
-        float64, count = dtype_of(xp, "float64"), values.count
+        float64, int64, count = dtype_of(xp, "float64"), dtype_of(xp, "int64"), values.count
         a, b = (xp.take(states, ends, axis=0) for ends in (placed.first, placed.second))
-        if values.is_categorical:
-            pairs = xp.astype(a == b, float64)
-            each = [xp.astype(states == k, float64) * placed.fields[:, k : k + 1] for k in range(count)]
-            alone = sum((xp.sum(x, axis=0) for x in each[1:]), xp.sum(each[0], axis=0))
-        else:
-            pairs = xp.astype(a * b, float64)
-            alone = xp.sum(xp.astype(states, float64) * placed.fields, axis=0)
         if layout.weights.ndim == 1:
-            pairs = pairs * placed.weights
+            pairs = xp.astype(a == b if values.is_categorical else a * b, float64) * placed.weights
         else:
-            rows = xp.arange(a.shape[0], dtype=dtype_of(xp, "int64"))[:, None] * count**2
-            rows = rows + xp.astype(a, rows.dtype) * count + xp.astype(b, rows.dtype)
+            rows = xp.arange(a.shape[0], dtype=int64)[:, None] * count**2
+            rows = rows + xp.astype(a, int64) * count + xp.astype(b, int64)
             pairs = xp.reshape(xp.take(placed.weights[:, 0], xp.reshape(rows, (-1,))), rows.shape)
-        return -(xp.sum(pairs, axis=0) + alone)
+        if values.is_categorical:
+            alone = xp.take_along_axis(placed.fields, xp.astype(states, int64), axis=1)
+        else:
+            alone = xp.astype(states, float64) * placed.fields
+        return -(xp.sum(pairs, axis=0) + xp.sum(alone, axis=0))
 
 
 def components(layout: Layout) -> Array:

@@ -42,24 +42,11 @@ class Learning(EnergyModel, Estimator):
     """A machine that learns its couplings and fields from states; see `GraphMachine` for the parameters."""
 
     def __init__(
-        self,
-        graph: Any,
-        units: Any = "spin",
-        fields: Any = 0.0,
-        couplings: Array = None,
-        *,
-        hidden: Any = None,
-        factors: Any = None,
-        factor_couplings: Any = 1.0,
-        training: str = "pseudo_likelihood",
-        n_iter: int = 500,
-        learning_rate: float = 0.5,
-        weight_decay: float = 0.0,
-        n_chains: int = 256,
-        n_sweeps: int = 1,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
+        self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, *, hidden: Any = None,
+        factors: Any = None, factor_couplings: Any = 1.0, training: str = "pseudo_likelihood", n_iter: int = 500,
+        learning_rate: float = 0.5, weight_decay: float = 0.0, n_chains: int = 256, n_sweeps: int = 1,
+        tol: float = 1e-6, random_state: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(graph, units, fields, couplings, hidden, factors, factor_couplings)
         self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
         self.learning_rate, self.weight_decay = learning_rate, weight_decay

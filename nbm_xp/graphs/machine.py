@@ -148,24 +148,11 @@ class GraphMachine(Learning, PottsMixin, TemperingMixin):
         return energies(host.ascontiguousarray(slots), self.layout, self.kind)
 
     def sample(
-        self,
-        n_chains: int = 1,
-        n_sweeps: int = 1000,
-        *,
-        burn_in: int = 0,
-        thin: int = 1,
-        initial: Any = None,
-        beta: Any = 1.0,
-        rule: str = "heat_bath",
-        observe: Any = ("energy", "magnetisation"),
-        clamp: dict[int, int] | None = None,
-        given: Any = None,
-        first_chain: int = 0,
-        random_state: Any = None,
-        library: Any = None,
-        chunks: Any = None,
-        shards: Any = None,
-    ) -> Any:
+        self, n_chains: int = 1, n_sweeps: int = 1000, *, burn_in: int = 0, thin: int = 1, initial: Any = None,
+        beta: Any = 1.0, rule: str = "heat_bath", observe: Any = ("energy", "magnetisation"),
+        clamp: dict[int, int] | None = None, given: Any = None, first_chain: int = 0, random_state: Any = None,
+        library: Any = None, chunks: Any = None, shards: Any = None,
+    ) -> Any:  # fmt: skip
         """Draw states by sweeps over all units, and measure observables.
 
         Parameters
@@ -248,10 +235,9 @@ class GraphMachine(Learning, PottsMixin, TemperingMixin):
         xarray = need("xarray")
         n_sweeps, thin = positive_int(n_sweeps, "n_sweeps"), positive_int(thin, "thin")
         burn_in, where = positive_int(burn_in, "burn_in", 0), check_local(rule, chunks, shards)
-        if where is not None and library is not None:
-            raise ValueError(f"library must be None where there are {where}")
-        if where is not None and given is not None:
-            raise ValueError(f"given must be None where there are {where}")
+        for name, value in (("library", library), ("given", given)):
+            if where is not None and value is not None:
+                raise ValueError(f"{name} must be None where there are {where}")
         start = started(
             self, n_chains, beta, random_state, initial=initial, rule=rule, observe=observe, clamp=clamp, given=given,
             first_chain=first_chain,
@@ -270,18 +256,10 @@ class GraphMachine(Learning, PottsMixin, TemperingMixin):
         return draws if where is not None else draws.assign_attrs(diagnose(draws, stacklevel=3))
 
     def chains(
-        self,
-        n_chains: int = 1,
-        beta: Any = 1.0,
-        random_state: Any = None,
-        *,
-        initial: Any = None,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        given: Any = None,
-        first_chain: int = 0,
+        self, n_chains: int = 1, beta: Any = 1.0, random_state: Any = None, *, initial: Any = None,
+        rule: str = "heat_bath", clamp: dict[int, int] | None = None, given: Any = None, first_chain: int = 0,
         library: Any = None,
-    ) -> Chains:
+    ) -> Chains:  # fmt: skip
         """Return chains in their initial states, which the caller steps; the arguments are those of `sample`.
 
         With `given`, the chains of the first chain number come first, one for each row.

@@ -103,13 +103,9 @@ class PottsMixin(EnergyModel):
         return host.permute_dims(found, (0, 2, 1, 3))
 
     def score_mutants(
-        self,
-        sequence: Any,
-        mutations: Sequence[str] | None = None,
-        *,
-        alphabet: str | Alphabet = "protein",
+        self, sequence: Any, mutations: Sequence[str] | None = None, *, alphabet: str | Alphabet = "protein",
         first_site: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Compute the effect of mutations: the log-probability of each mutant minus that of the sequence.
 
         With hidden units, the probabilities are those of the visible units, by enumeration of all states.

@@ -83,15 +83,9 @@ class Tempering:
     """
 
     def __init__(
-        self,
-        machine: EnergyModel,
-        betas: Any,
-        n_sets: int,
-        random_state: Any,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        library: Any = None,
-    ) -> None:
+        self, machine: EnergyModel, betas: Any, n_sets: int, random_state: Any, rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None, library: Any = None,
+    ) -> None:  # fmt: skip
         host, count = host_namespace(), int(betas.shape[0])
         self.betas, self.sets = betas, n_sets
         start = started(machine, n_sets * count, host.tile(betas, n_sets), random_state, rule=rule, clamp=clamp)
@@ -153,18 +147,9 @@ def checked_betas(betas: Any, rising: bool = True) -> Array:
 
 
 def placed_ladder(
-    machine: EnergyModel,
-    low: float,
-    high: float,
-    acceptance: float = 0.3,
-    *,
-    n_sweeps: int = 400,
-    rounds: int = 4,
-    random_state: Any = None,
-    rule: str = "heat_bath",
-    clamp: dict[int, int] | None = None,
-    library: Any = None,
-) -> Array:
+    machine: EnergyModel, low: float, high: float, acceptance: float = 0.3, *, n_sweeps: int = 400, rounds: int = 4,
+    random_state: Any = None, rule: str = "heat_bath", clamp: dict[int, int] | None = None, library: Any = None,
+) -> Array:  # fmt: skip
     """Place inverse temperatures such that all adjacent pairs exchange at the same rate.
 
     Parameters
@@ -221,18 +206,10 @@ class TemperingMixin(EnergyModel):
     """The methods of `GraphMachine` that change inverse temperatures."""
 
     def anneal(
-        self,
-        n_chains: int = 64,
-        n_sweeps: int = 1000,
-        *,
-        betas: Any = (0.1, 3.0),
-        thin: int = 1,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        initial: Any = None,
-        random_state: Any = None,
+        self, n_chains: int = 64, n_sweeps: int = 1000, *, betas: Any = (0.1, 3.0), thin: int = 1,
+        rule: str = "heat_bath", clamp: dict[int, int] | None = None, initial: Any = None, random_state: Any = None,
         library: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Search for states of low energy by simulated annealing.
 
         Parameters
@@ -279,18 +256,10 @@ class TemperingMixin(EnergyModel):
         return xarray.Dataset(found, attrs=self._attributes(running.group))
 
     def temper(
-        self,
-        n_chains: int = 2,
-        n_sweeps: int = 1000,
-        *,
-        betas: Any,
-        acceptance: float | None = None,
-        burn_in: int = 0,
-        rule: str = "heat_bath",
-        clamp: dict[int, int] | None = None,
-        random_state: Any = None,
+        self, n_chains: int = 2, n_sweeps: int = 1000, *, betas: Any, acceptance: float | None = None,
+        burn_in: int = 0, rule: str = "heat_bath", clamp: dict[int, int] | None = None, random_state: Any = None,
         library: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Draw states by parallel tempering: chains at different temperatures exchange their temperatures.
 
         Parameters
