@@ -14,7 +14,7 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.elementary import exp, log
-from nbm_xp.namespace.errors import positive_int
+from nbm_xp.namespace.errors import check_choice, positive_int
 from nbm_xp.package import need
 
 from .graph import Graph, finite
@@ -124,9 +124,7 @@ class NbmSampler(dimod.Sampler, dimod.Initialized):  # type: ignore[misc]
         self.remove_unknown_kwargs(**kwargs)
         if not isinstance(bqm, dimod.BinaryQuadraticModel):
             raise TypeError(f"bqm must be a dimod.BinaryQuadraticModel, got {type(bqm).__name__}")
-        if proposal_acceptance_criteria not in _RULES:
-            allowed, got = " or ".join(_RULES), proposal_acceptance_criteria
-            raise ValueError(f"proposal_acceptance_criteria must be {allowed}, got {got!r}")
+        check_choice("proposal_acceptance_criteria", proposal_acceptance_criteria, tuple(_RULES))
         if interrupt_function is not None and not callable(interrupt_function):
             raise TypeError(f"interrupt_function must be callable, got {type(interrupt_function).__name__}")
         host, spins = host_namespace(), bqm.change_vartype(dimod.SPIN, inplace=False)
@@ -185,8 +183,7 @@ def default_beta_range(fields: Array, first: Array, second: Array, couplings: Ar
 def _schedule(kind: str, ends: Any, n_sweeps: int | None, per_beta: int, given: Any) -> Array:
     """Validate the arguments of a schedule; return its inverse temperatures."""
     host, per_beta = host_namespace(), positive_int(per_beta, "num_sweeps_per_beta")
-    if kind not in _SCHEDULES:
-        raise ValueError(f"beta_schedule_type must be one of {', '.join(_SCHEDULES)}, got {kind!r}")
+    check_choice("beta_schedule_type", kind, _SCHEDULES)
     if (given is None) == (kind == "custom"):
         raise ValueError(f"beta_schedule must be given if and only if beta_schedule_type is 'custom', got {kind!r}")
     if given is not None:

@@ -10,12 +10,11 @@ from operator import index
 from typing import Any
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import numbers
 from nbm_xp.machines.units import Units, kind_of
-from nbm_xp.namespace import host_namespace, is_array, to_numpy
+from nbm_xp.namespace import host_namespace, is_array
 
 from .factors import checked_factors
-from .graph import Lattice, as_graph, finite
+from .graph import Lattice, as_graph, finite, on_host
 from .layout import Layout, components, laid_out, resolution_of, reweighed, rounded
 
 Clamp = tuple[Array, Array]  # clamped units, int64, in increasing order, and their values, int8
@@ -159,7 +158,7 @@ class EnergyModel:
 def _checked_units(hidden: Any, units: int) -> Array:
     """Return the numbers of hidden units, int64 in increasing order."""
     host = host_namespace()
-    array = numbers([] if hidden is None else to_numpy(hidden) if is_array(hidden) else hidden, "hidden", host)
+    array = on_host([] if hidden is None else hidden, "hidden")
     found = host.unique_values(host.astype(array, host.int64))
     whole = array.ndim == 1 and found.shape == array.shape and host.all(host.sort(array) == found)
     if not whole or found.shape[0] == units or host.any((found < 0) | (found >= units)):
@@ -183,7 +182,7 @@ def checked_states(machine: EnergyModel, states: Array, chains: int | None = Non
         If the shape is wrong, or a value is not a value of the units.
     """
     host = host_namespace()
-    array = numbers(to_numpy(states) if is_array(states) else getattr(states, "values", states), "states", host)
+    array = on_host(states if is_array(states) else getattr(states, "values", states), "states")
     array = array[None, :] if array.ndim == 1 else array
     shape = array.shape[0] if chains is None else chains, machine.n_units if units is None else units
     if array.shape != shape:
@@ -220,7 +219,7 @@ def checked_given(machine: EnergyModel, X: Any, name: str = "given") -> Array:
     array([[ 1., nan, -1.]])
     """
     host, every, allowed = host_namespace(), machine.n_units, machine.kind.values
-    rows = numbers(to_numpy(X) if is_array(X) else X, name, host, "float64")
+    rows = on_host(X, name, "float64")
     width = every if rows.ndim == 2 and rows.shape[1] == every else machine.n_visible
     if rows.ndim != 2 or rows.shape[1] != width or not rows.shape[0]:
         raise ValueError(f"{name} must be of shape (rows, {width}), with a row at least, got {rows.shape}")
@@ -252,14 +251,11 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
     >>> checked_clamp(GraphMachine([[0, 1], [1, 2]]), {2: 1, 0: -1})
     (array([0, 2]), array([-1,  1], dtype=int8))
     """
-    if clamp is None:
-        return None
-    host, allowed = host_namespace(), machine.kind.values
-    if not isinstance(clamp, dict):
+    if clamp is not None and not isinstance(clamp, dict):
         raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
     if not clamp:
         return None
-    found = {}
+    host, allowed, found = host_namespace(), machine.kind.values, dict[int, int]()
     for unit, value in clamp.items():
         try:
             found[index(unit)] = index(value)
@@ -286,9 +282,5 @@ def _check_components(layout: Layout, units: Any) -> None:
     reached[of[host.argsort(layout.order)[units]]] = True
     beyond = layout.order[~reached[of]]
     if beyond.shape[0]:
-        warnings.warn(
-            f"clamp has no unit of some components of the graph: {beyond.shape[0]} units, such as "
-            f"{int(host.min(beyond))}, are drawn as if none were clamped",
-            ClampWarning,
-            stacklevel=3,
-        )
+        some = f"{beyond.shape[0]} units, such as {int(host.min(beyond))}, are drawn as if none were clamped"
+        warnings.warn(f"clamp has no unit of some components of the graph: {some}", ClampWarning, stacklevel=3)

@@ -242,10 +242,8 @@ def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:
     joined = graph.periodic[0]
     widest = WIDEST_JOINED if joined else WIDEST
     if width > widest:
-        ends = "joined" if joined else "open"
-        raise ValueError(
-            f"machine must have a last axis of {widest} units at most where the first is {ends}, got {width}"
-        )
+        where = f"where the first is {'joined' if joined else 'open'}"
+        raise ValueError(f"machine must have a last axis of {widest} units at most {where}, got {width}")
     across, down = host.zeros((length, width)), host.zeros((length, width))
     weights, fields = machine.edge_couplings, machine.unit_fields
     (rows, _), (_, columns) = graph.edge_shapes

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import host_namespace
-from nbm_xp.namespace.errors import positive_int
+from nbm_xp.namespace.errors import check_choice, positive_int
 from nbm_xp.rng import Generator
 
 from .graph import Graph, Lattice
@@ -165,8 +165,7 @@ def edwards_anderson(
     """
     found = lattice(shape, periodic)
     rng = Generator(entropy_of(random_state), library=host_namespace())
-    if disorder not in ("signs", "normal"):
-        raise ValueError(f"disorder must be 'signs' or 'normal', got {disorder!r}")
+    check_choice("disorder", disorder, ("signs", "normal"))
     if disorder == "signs":
         weights = 2.0 * rng.integers(0, 2, found.edges) - 1.0
     else:

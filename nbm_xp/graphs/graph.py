@@ -100,6 +100,17 @@ class Graph:
         return f"<{self.name}: {self.units} units, {self.edges} edges>"
 
 
+def on_host(values: Any, name: str, dtype: str | None = None) -> Array:
+    """Return an array of any library, or nested lists of numbers, as an array in host memory.
+
+    Raises
+    ------
+    ValueError
+        If it contains anything but numbers.
+    """
+    return numbers(to_numpy(values) if is_array(values) else values, name, host_namespace(), dtype)
+
+
 def finite(values: Any, name: str, shape: tuple[int, ...], *others: tuple[int, ...]) -> Array:
     """Return finite numbers as a float64 array of a shape, or of one of others; a single number is broadcast to it.
 
@@ -109,7 +120,7 @@ def finite(values: Any, name: str, shape: tuple[int, ...], *others: tuple[int, .
         If a number is not finite, or the array has another shape.
     """
     host = host_namespace()
-    array = numbers(to_numpy(values) if is_array(values) else values, name, host, "float64")
+    array = on_host(values, name, "float64")
     if array.shape not in ((), shape, *others):
         allowed = " or ".join(map(str, (shape, *others)))
         raise ValueError(f"{name} must be one number or of shape {allowed}, got shape {array.shape}")
@@ -170,15 +181,13 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
         kinds = "a Graph, a matrix, an array of edges or a networkx graph"
         file = ": read_gset reads files" if isinstance(graph, (str, os.PathLike)) else ""
         raise TypeError(f"graph must be {kinds}, got {type(graph).__name__}{file}")
-    array = numbers(to_numpy(graph) if is_array(graph) else graph, "graph", host)
+    array = on_host(graph, "graph")
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     if square and (host.isdtype(array.dtype, "real floating") or array.shape[0] > 2):  # two rows of ints are two edges
         return _from_matrix(array)
     if not host.isdtype(array.dtype, "integral") or array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(
-            f"graph must be a square matrix, or ints of shape (edges, 2), whose weights are the argument couplings; "
-            f"got {array.dtype} of shape {array.shape}"
-        )
+        kinds = "a square matrix, or ints of shape (edges, 2), whose weights are the argument couplings"
+        raise ValueError(f"graph must be {kinds}; got {array.dtype} of shape {array.shape}")
     count = positive_int(units, "units") if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
     return Graph(count, array[:, 0], array[:, 1])
 
@@ -198,9 +207,8 @@ def _from_matrix(matrix: Any) -> Graph:
     apart = (found != found.T).tocoo()
     if apart.nnz:
         i, j = min(zip(apart.row.tolist(), apart.col.tolist(), strict=True))
-        raise ValueError(
-            f"couplings must be symmetric, got {found[i, j]:g} at ({i}, {j}) and {found[j, i]:g} at ({j}, {i})"
-        )
+        one, other = (f"{found[a, b]:g} at ({a}, {b})" for a, b in ((i, j), (j, i)))
+        raise ValueError(f"couplings must be symmetric, got {one} and {other}")
     upper = scipy_sparse.triu(found, 1).tocoo()
     return Graph(found.shape[0], upper.row, upper.col, upper.data)
 

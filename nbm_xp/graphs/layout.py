@@ -74,8 +74,7 @@ class Layout:
         if xp not in self.kept:
             with wide_dtypes(xp):
                 self.kept[xp] = _arrays_of(self, xp)
-        found: LayoutArrays = self.kept[xp]
-        return found
+        return self.kept[xp]  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}

@@ -22,7 +22,7 @@ from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
-from nbm_xp.namespace.errors import checked_number, positive_int
+from nbm_xp.namespace.errors import check_choice, checked_number, positive_int
 from nbm_xp.package import need
 
 from .energy_model import EnergyModel
@@ -94,8 +94,8 @@ class Learning(EnergyModel, Estimator):
         ------
         ValueError
             If rows are not states of the machine; if `training` is "pseudo_likelihood" and values of some units are not
-            there; or if `weight_decay` is 0 and a unit never has one of its values (or
-            couplings are matrices and an edge never has a pair of them), in which case the maximum is infinite.
+            there; or if `weight_decay` is 0 and a unit never has one of its values (or couplings are matrices and an
+            edge never has a pair of them), in which case the maximum is infinite.
 
         Warns
         -----
@@ -128,12 +128,8 @@ class Learning(EnergyModel, Estimator):
             self._take(aim, self._followed(aim, place), self.n_iter)
             return self
         if found.status == 1:  # at the iteration limit; 2 is SciPy's where rounding prevents further progress
-            warnings.warn(
-                f"learning stopped after {found.nit} steps, before the gradient was below {self.tol:g}: "
-                "more of them (n_iter) or weight_decay lead there",
-                TrainingWarning,
-                stacklevel=2,
-            )
+            stopped = f"learning stopped after {found.nit} steps, before the gradient was below {self.tol:g}"
+            warnings.warn(f"{stopped}: more n_iter or weight_decay lead there", TrainingWarning, stacklevel=2)
         self._take(aim, found.x, found.nit)
         return self
 
@@ -250,8 +246,7 @@ class Learning(EnergyModel, Estimator):
 
     def _check_learning(self) -> None:
         """Raise `ValueError` if a learning parameter is invalid."""
-        if self.training not in TRAININGS:
-            raise ValueError(f"training must be one of {list(TRAININGS)}, got {self.training!r}")
+        check_choice("training", self.training, TRAININGS)
         for name in ("n_iter", "n_chains", "n_sweeps"):
             positive_int(getattr(self, name), name)
         for name in ("learning_rate", "tol", "weight_decay"):

@@ -1,7 +1,7 @@
 """The likelihood and pseudo-likelihood of rows of states, and their gradients by couplings and fields.
 
-Contract: rows are arrays of any library, also lazy ones, and are processed in batches. Memory is proportional to the
-rows of a batch, not to rows times edges. Couplings, fields and gradients are in host memory.
+Contract: rows are arrays of any library, also lazy ones, and are processed in batches: see `neighbourhoods`. Couplings,
+fields and gradients are in host memory.
 
 The pseudo-likelihood of a state is the product over units of the probability of the unit's value given all other units.
 Its logarithm is concave, and its gradient needs no chains: with the residuals r = s - <s | others> of units it is
@@ -24,13 +24,7 @@ from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.enumeration import Enumeration
 from nbm_xp.machines.minibatches import any_missing, minibatches
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
-from nbm_xp.namespace import (
-    array_namespace,
-    default_namespace,
-    host_namespace,
-    is_lazy,
-    to_numpy,
-)
+from nbm_xp.namespace import array_namespace, default_namespace, host_namespace, is_lazy, to_numpy
 
 from .energy_model import EnergyModel
 from .exact import enumerated, states_of
@@ -39,8 +33,6 @@ from .neighbourhoods import Moments, Neighbourhood, Score, neighbourhood
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
 MOST_STATES: Final = 2**18  # largest number of states for training by enumeration
 TURNS: Final = 12  # number of power iterations for the largest curvature
-FEW_UNITS = 2048  # largest number of units (of values, of matrices) with a dense table: a product is faster than sums
-MOST_ENTRIES = 2**28
 
 
 class MissingValuesError(ValueError):
@@ -130,11 +122,8 @@ class Objective:
 
     def pseudo(self, place: Array) -> tuple[float, Any]:
         """Compute the penalised mean log-pseudo-likelihood and its gradient."""
-
-        def measure(table: Neighbourhood, rows: Array, counts: Array) -> tuple[Array, ...]:
-            return table.summed(Neighbourhood.pseudo, rows, counts, *self.split(place))
-
-        value, *slope = self._mean(measure)
+        parameters = self.split(place)
+        value, *slope = self._mean(lambda table, *part: table.summed(Neighbourhood.pseudo, *part, *parameters))
         return self._decayed(place, float(value), joined(*slope))
 
     def scores(self, score: Score, place: Array) -> Array:
@@ -152,10 +141,8 @@ class Objective:
 
     def likelihood(self, place: Array) -> tuple[float, Any]:
         """Compute the penalised mean log-likelihood and its gradient, by enumeration of all states."""
-        host = host_namespace()
-        machine = self.machine_at(place)
-        states = enumerated(machine)
-        value = float(host.vecdot(place, joined(*self.wanted))) - states.log_partition()
+        states = enumerated(self.machine_at(place))
+        value = float(host_namespace().vecdot(place, joined(*self.wanted))) - states.log_partition()
         return self._decayed(place, value, self._slope(self.exactly(states)))
 
     def exactly(self, states: Enumeration) -> Moments:

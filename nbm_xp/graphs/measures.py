@@ -10,9 +10,10 @@ from typing import Any
 
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import effective_size, report
-from nbm_xp.machines.rows import numbers
-from nbm_xp.namespace import host_namespace, is_array, to_numpy
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.errors import positive_int
+
+from .graph import on_host
 
 HELPS = (
     'a longer burn_in, more sweeps, cluster moves (rule="swendsen_wang" or "wolff", where fields and couplings allow '
@@ -21,8 +22,7 @@ HELPS = (
 
 
 def _series(values: Any, name: str, least: int = 2) -> Array:
-    found = getattr(values, "values", values)
-    array = numbers(to_numpy(found) if is_array(found) else found, name, host_namespace(), "float64")
+    array = on_host(getattr(values, "values", values), name, "float64")
     if not array.ndim or array.shape[-1] < least:
         raise ValueError(f"{name} must have {least} sweeps at least along its last axis, got shape {array.shape}")
     return array

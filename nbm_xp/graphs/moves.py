@@ -344,8 +344,6 @@ def check_local(rule: str, chunks: Any, shards: Any) -> str | None:
     where = None if chunks is None and shards is None else "shards" if chunks is None else "chunks"
     local = [name for name, move in MOVES.items() if isinstance(move, LocalMove)]
     if where is not None and rule not in local:
-        raise ValueError(
-            f"rule must be one of {', '.join(local)} where there are {where}, got {rule!r}: "
-            f"the others need the undivided graph ({where}=None)"
-        )
+        wanted = f"one of {', '.join(local)} where there are {where}"
+        raise ValueError(f"rule must be {wanted}, got {rule!r}: the others need the undivided graph ({where}=None)")
     return where

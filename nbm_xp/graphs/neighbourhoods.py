@@ -157,9 +157,7 @@ def neighbourhood(machine: EnergyModel, xp: Namespace) -> Neighbourhood:
     whole = n * (shape[-1] if len(shape) > 1 else 1) <= FEW_UNITS or 4 * most >= n
     width = n if whole else most
     if n * width > MOST_ENTRIES:
-        raise ValueError(
-            f"graph must have fewer neighbours of a unit to be learned, got {n} units and one with {most} neighbours"
-        )
+        raise ValueError(f"graph must have fewer neighbours of a unit to be learned, got {n} units and one with {most}")
     owner = host.repeat(host.arange(n), degrees)
     column = host.astype(others, host.int64) if whole else host.arange(owner.shape[0]) - begins[owner]
     table, there = host.full((n, width), 2 * graph.edges), host.zeros((n, width), dtype=host.int64)

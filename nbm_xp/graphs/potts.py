@@ -270,8 +270,6 @@ def _mutant(states: list[int], mutation: str, alphabet: Alphabet, first_site: in
             raise ValueError(f"mutations must be at sites from {first_site} to {last}, got {mutation!r}")
         if states[site] != before:
             there = alphabet.letters[states[site]]
-            raise ValueError(
-                f"mutations must begin with the letter of the sequence, which is {there}, got {mutation!r}"
-            )
+            raise ValueError(f"mutations must begin with the sequence's letter, which is {there}, got {mutation!r}")
         found[site] = to
     return found

@@ -14,8 +14,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from nbm_xp.machines import Array
-from nbm_xp.machines.rows import numbers
-from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel, to_numpy
+from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import is_there, need
 
@@ -23,6 +22,7 @@ from .adjacency import entries_of
 from .chain_groups import ChainGroup, Step
 from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
+from .graph import on_host
 from .layout import Layout, energies
 from .moves import MOVES
 
@@ -248,7 +248,7 @@ def shard_numbers(layout: Layout, shards: int | Array) -> Array:
     host, units = host_namespace(), layout.units
     wanted = f"shards must be an int, or a shard for each of {units} units"
     if is_array(shards) or isinstance(shards, (list, tuple)):
-        given = numbers(to_numpy(shards) if is_array(shards) else shards, "shards", host)
+        given = on_host(shards, "shards")
         if given.shape != (units,) or not host.isdtype(given.dtype, "integral"):
             raise ValueError(f"{wanted}, got {given.dtype} of shape {given.shape}")
         found = given[layout.order]
@@ -309,15 +309,13 @@ def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> lis
         shown = [places[halos[other][owners[other] == number]] for other in near.tolist()]
         entries, _ = entries_of(slots, layout.begins)
         degrees = layout.begins[slots + 1] - layout.begins[slots]
-        found.append(
-            Shard(
-                host.asarray(layout.ends), slots, halo,
-                host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)]),
-                places[joined[number]], layout.couplings[entries], layout.fields[slots, ...],
-                near, host.cumulative_sum(counts), host.concat([places[:0], *shown]),
-                host.cumulative_sum(host.asarray([some.shape[0] for some in shown], dtype=host.int64)), clamped[slots],
-            )
-        )  # fmt: skip
+        found.append(Shard(
+            host.asarray(layout.ends), slots, halo,
+            host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)]),
+            places[joined[number]], layout.couplings[entries], layout.fields[slots, ...],
+            near, host.cumulative_sum(counts), host.concat([places[:0], *shown]),
+            host.cumulative_sum(host.asarray([some.shape[0] for some in shown], dtype=host.int64)), clamped[slots],
+        ))  # fmt: skip
     return found
 
 

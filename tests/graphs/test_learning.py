@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
-from nbm_xp.graphs import likelihoods as likelihoods_chapter
+from nbm_xp.graphs import (
+    GraphMachine,
+    enumerated,
+    erdos_renyi,
+    lattice,
+    neighbourhoods,
+    random_regular,
+    sherrington_kirkpatrick,
+)
 from nbm_xp.graphs.exact import states_of
 from nbm_xp.graphs.latent import objective
-from nbm_xp.graphs.likelihoods import Neighbourhood, Objective, joined, place_of
+from nbm_xp.graphs.likelihoods import Objective, joined, place_of
+from nbm_xp.graphs.neighbourhoods import Neighbourhood
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import NotFittedError
 from tests.helpers.libraries import LIBRARIES, Library, libraries
@@ -233,8 +241,8 @@ def test_tables_of_neighbours_and_of_all_pairs_say_the_same(
     machine = GraphMachine(graph, 3, couplings=np.eye(3)) if units == "matrices" else GraphMachine(graph, units)
     place = np.random.default_rng(2).normal(size=machine.edge_couplings.size + machine.layout.fields.size)
     found = []
-    for few in (likelihoods_chapter.FEW_UNITS, 0):
-        monkeypatch.setattr(likelihoods_chapter, "FEW_UNITS", few)
+    for few in (neighbourhoods.FEW_UNITS, 0):
+        monkeypatch.setattr(neighbourhoods, "FEW_UNITS", few)
         aim = Objective(machine, rows)
         value, slope = aim.pseudo(place)
         found.append(
@@ -310,7 +318,7 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({}, np.ones((0, 9)), "X must have at least one row"),
     ({}, np.ones((2, 9)), "unit 0 is never -1, to which no field is large enough"),
     ({"units": 3}, np.where(GOOD > 0, 2, 0), "unit 0 is never 1, to which no field is large enough"),
-    ({"training": "gibbs"}, GOOD, r"training must be one of \['pseudo_likelihood', 'pcd'"),
+    ({"training": "gibbs"}, GOOD, "training must be 'pseudo_likelihood' or 'pcd'"),
     ({"n_iter": 0}, GOOD, "n_iter must be a whole number, at least 1, got 0"),
     ({"n_chains": 0}, GOOD, "n_chains must be a whole number, at least 1, got 0"),
     ({"n_sweeps": 1.5}, GOOD, "n_sweeps must be a whole number, at least 1, got 1.5"),

@@ -156,7 +156,7 @@ ONE = np.where(np.arange(36).reshape(2, 3, 2, 3) == 3, 1.0, 0.0)
         ),
         (lambda: FAMILY.score_mutants("AUGC", ["A1"], alphabet="rna"), "mutations must be such as 'A12C'"),
         (lambda: FAMILY.score_mutants("AUGC", ["C5A"], alphabet="rna"), "mutations must be at sites from 1 to 4"),
-        (lambda: FAMILY.score_mutants("AUGC", ["C1A"], alphabet="rna"), "the letter of the sequence, which is A"),
+        (lambda: FAMILY.score_mutants("AUGC", ["C1A"], alphabet="rna"), "the sequence's letter, which is A"),
         (lambda: FAMILY.to_adabmdca("/nowhere", "dna letters"), "alphabet must be one of"),
     ],
 )
