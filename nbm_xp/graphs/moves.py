@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
@@ -34,10 +34,19 @@ from .energy_model import EnergyModel
 from .layout import Layout, roots_of
 from .terms import Colour
 
-if TYPE_CHECKING:
-    from .chains import Chains
-
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
+
+
+class MovingChains(Protocol):
+    """The attributes of `Chains` that moves use."""
+
+    machine: EnergyModel
+    xp: Namespace
+    states: Array
+    betas: Array
+    beta: Array
+    free: Array
+    numbers: list[Any]
 
 
 class Source(NamedTuple):
@@ -81,11 +90,11 @@ class Move:
         """Return the sources of a sweep's random numbers; sweep 0 of draw 0 gives the initial states."""
         return (Source(0, machine.n_units, first=1),)
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """Return the states after a sweep; the uniforms of each source have the shape (numbers, chains)."""
         raise NotImplementedError
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """Make sweeps by a compiled loop; return the states and each source's streams, or None without a loop."""
         return None
 
@@ -111,7 +120,7 @@ class LocalMove(Move):
         """Return the function that computes the new values of a colour's units."""
         return self._many if potts else self._two
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states = chains.xp, chains.machine.kind, chains.states
         change = self.change(values.is_categorical)
@@ -125,7 +134,7 @@ class LocalMove(Move):
                 states = xp.concat([states[:begin, :], new, states[end:, :]], axis=0)
         return states
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own, layout, values = None, chains.machine.layout, chains.machine.kind
         if layout.factors is None and (chains.free is None or chains.free.shape[1] == 1):  # chains have equal clamps
@@ -202,7 +211,7 @@ class ClusterMove(Move):
         """See `Move`."""
         return (Source(2, machine.graph.edges + machine.n_units),)
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, values, states, layout = chains.xp, chains.machine.kind, chains.states, chains.machine.layout
         placed, edges = layout.on(xp), int(layout.first.shape[0])
@@ -267,14 +276,14 @@ class MultiSpin(Move):
         shared = -(-machine.n_units // LANES) * LANES * self.STEPS
         return Source(0, machine.n_units, first=1), Source(3, shared, self.GROUP)
 
-    def _thresholds(self, chains: Chains) -> list[int]:
+    def _thresholds(self, chains: MovingChains) -> list[int]:
         """Return the thresholds of the integer u for local fields of `degree`, `degree` - 2, … couplings."""
         host, layout = host_namespace(), chains.machine.layout
         size, degree = abs(float(layout.weights[0])), int(layout.begins[1])
         fields = host.asarray(range(degree, -1, -2), dtype=host.float64) * size
         return [math.ceil(q * 2.0**41) for q in (1.0 / (1.0 + exp((float(chains.betas[0]) * 2.0) * fields))).tolist()]
 
-    def compiled(self, chains: Chains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
+    def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
         own = kernel(self.kernel, chains.xp)
         if own is None:
@@ -283,7 +292,7 @@ class MultiSpin(Move):
         states, shared = own(layout, chains.states, streams[1], streams[0], bounds, count)
         return states, [chains.numbers[0].after(streams[0], count), shared]
 
-    def sweep(self, chains: Chains, uniforms: list[Array]) -> Array:
+    def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
         xp, layout, states, (own, shared) = chains.xp, chains.machine.layout, chains.states, uniforms
         n, count = states.shape
