@@ -112,3 +112,14 @@ def test_dask_extrema_of_no_elements(name: str) -> None:
         assert result.dtype == "float32"
     with pytest.raises(ValueError, match="no elements"):
         getattr(xp, name)(da.zeros((3, 0, 2), chunks=1), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", ">f4", "int32"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 70, 40), 0), ((40, 3, 40), -2), ((3, 64, 16), 1), ((2000, 3), 0)])
+def test_sums_along_an_axis_have_the_bits_of_numpys(shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    x = (1e3 * np.random.default_rng(0).standard_normal(shape)).astype(dtype)
+    x[0, 0, ...] = np.nan if dtype != "int32" else 0
+    for name, ufunc in (("cumulative_sum", np.add), ("cumulative_prod", np.multiply)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, wanted = getattr(get_namespace("numpy"), name)(x, axis=axis), ufunc.accumulate(x, axis=axis)
+        assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()

@@ -35,6 +35,8 @@ _LARGEST_KEPT = 2**25 - 2**14  # bytes
 _OWN_LINALG = "cholesky diagonal svd trace"
 
 _CUMULATIVE = {"cumulative_prod": np.multiply, "cumulative_sum": np.add}
+# Elements of a slice across the axis, and of a run of them in memory, from which on slices are accumulated whole.
+_WIDE, _RUN = 1024, 32
 
 _REDUCING = {
     "all": np.logical_and,
@@ -78,9 +80,24 @@ def _cumulative(name: str, ufunc: np.ufunc) -> Any:
     def cumulate(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         if include_initial or axis is None or not x.ndim:
             return own(x, axis=axis, dtype=_native(dtype), include_initial=include_initial)
+        if x.size >= _WIDE and dtype in (None, x.dtype) and _is_wide(x, axis):
+            out = np.empty_like(x)
+            given, found = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+            found[0] = given[0]
+            for before, value, after in zip(found[:-1], given[1:], found[1:], strict=True):
+                ufunc(before, value, out=after)  # the same sums, ten times faster than those of one element at a time
+            return out
         return accumulate(x, axis=axis, dtype=_native(dtype))  # where the function ends up after two microseconds
 
     return cumulate
+
+
+def _is_wide(x: Any, axis: int) -> bool:
+    """Whether the slices of floating-point numbers across an axis are large, and not scattered in memory."""
+    shape, ndim, dtype = x.shape, x.ndim, x.dtype
+    if dtype.char not in "fd" or not dtype.isnative or not -ndim <= axis < ndim or not x.flags.c_contiguous:
+        return False
+    return bool(0 < _WIDE * shape[axis] <= x.size) and math.prod(shape[axis % ndim + 1 :]) >= _RUN
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
