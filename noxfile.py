@@ -232,7 +232,7 @@ def oldest(session: nox.Session) -> None:
     """The suite on the oldest releases of the required dependencies that pyproject.toml allows."""
     oldest_releases = [need.replace(">=", "==") for need in PYPROJECT["project"]["dependencies"]]
     install(session, "test", packages=tuple(oldest_releases))
-    pytest(session)
+    pytest(session, "-m", "not slow")
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])

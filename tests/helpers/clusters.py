@@ -18,7 +18,7 @@ def two_processes(*, as_default: bool = True) -> Iterator[Any]:
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("distributed is not installed")
     distributed: Any = importlib.import_module("distributed")
-    alone = {"host": "127.0.0.1", "dashboard_address": None}
+    alone = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **alone) as cluster,
         distributed.Client(cluster, set_as_default=as_default) as client,

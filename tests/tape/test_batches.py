@@ -168,6 +168,7 @@ def test_one_task_for_each_block() -> None:
     assert len(lazy.__dask_graph__()) < 7 * 64
 
 
+@pytest.mark.filterwarnings("ignore:numpy.core is deprecated")  # cloudpickle looks into it
 def test_graphs_travel() -> None:
     cloudpickle = pytest.importorskip("cloudpickle")
     x, start, (u, w, _) = rows(None, None, WIDTH), rows(None, HIDDEN), weights()

@@ -283,7 +283,7 @@ logical_not = unary("logical_not", None, infer=_unary_to_bool)
 _negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, emit=lambda x: f"(-{x})")
 positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, may_overlap=True)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
-round = unary("round", None)
+round = unary("round", None, may_overlap=True)  # NumPy 2.1 returns whole numbers themselves
 sign: Unary = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
 signbit = unary("signbit", None, infer=_unary_to_bool, real_only=True)
 sin: Unary = unary("sin", lambda g, out, x: g * cos(x), to_float=True)
