@@ -81,6 +81,13 @@ def run_clients(session: nox.Session, *arguments: str) -> None:
         pytest(session, "tests/clients", "-k", f"keras and not ({others})", *arguments, PYTHONPATH=str(folder))
 
 
+def check_code(session: nox.Session, *arguments: str, **how: bool) -> None:
+    """Lint the code, and check its format and its types."""
+    session.run("ruff", "check", *arguments, **how)
+    session.run("ruff", "format", "--check", **how)
+    session.run("mypy", **how)
+
+
 def build_site(session: nox.Session, **how: bool) -> None:
     """Rebuild the documentation; a warning is an error."""
     shutil.rmtree("docs/reference/modules", ignore_errors=True)  # may contain pages of removed modules
@@ -103,19 +110,20 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def ci(session: nox.Session) -> None:
-    """All of the continuous integration in one environment: Dask's expressions, Keras and the site, then the suite.
+    """The continuous integration in one environment: linters, site, Dask's expressions and Keras, then the suite.
 
     The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
     """
-    groups = ("test", "unregistered", "object-stores", "cuda-text", "docs")
+    groups = ("test", "unregistered", "object-stores", "cuda-text", "docs", "lint")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     room = os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > ENOUGH
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if room else None) as folder, ThreadPoolExecutor() as beside:
         session.env["TMPDIR"] = folder
-        site = beside.submit(build_site, session, silent=True)  # on one core, for the most part
+        others = [beside.submit(each, session, silent=True) for each in (check_code, build_site)]  # on one core each
         run_on_expressions(session, *ON_EXPRESSIONS)
         run_clients(session, "-m", "not slow")
-        site.result()
+        for other in others:
+            other.result()
         pytest(session, "-m", "not slow")
 
 
@@ -290,9 +298,7 @@ def sanitize(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Linting, formatting and type checking."""
     install(session, "lint", packages=WITHOUT_CORE)
-    session.run("ruff", "check", *session.posargs)
-    session.run("ruff", "format", "--check")
-    session.run("mypy")
+    check_code(session, *session.posargs)
 
 
 @nox.session
