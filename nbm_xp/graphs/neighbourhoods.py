@@ -81,11 +81,15 @@ class Neighbourhood:
             table = xp.reshape(xp.permute_dims(table, (0, 2, 1, 3)), (n * q, n * q))  # symmetric
             found = xp.matmul(xp.reshape(xp.permute_dims(flat, (0, 2, 1)), (-1, n * q)), table)
             return xp.reshape(xp.permute_dims(xp.reshape(found, (-1, n, q)), (0, 2, 1)), states.shape)
-        by_unit, product = xp.permute_dims(flat, (2, 1, 0)), mul if q == 1 else xp.matmul
+        turn, axis, product = (2, 1, 0), 0, xp.matmul
+        if q == 1:  # numbers: rows stay first
+            turn, axis, product, table = (0, 1, 2), 2, mul, xp.permute_dims(table, (2, 1, 3, 0))
+        by_unit = xp.permute_dims(flat, turn)
         total = by_unit * 0.0
         for column in range(self.neighbours.shape[1]):
-            total = total + product(table[:, column, :, :], xp.take(by_unit, self.neighbours[:, column], axis=0))
-        return xp.reshape(xp.permute_dims(total, (2, 1, 0)), states.shape)
+            near = xp.take(by_unit, self.neighbours[:, column], axis=axis)
+            total = total + product(table[:, column, :, :], near)
+        return xp.reshape(xp.permute_dims(total, turn), states.shape)
 
     def shares(self, rows: Array, couplings: Array, fields: Array) -> Array:
         """Compute the negative energy of each row.
