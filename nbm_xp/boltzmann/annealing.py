@@ -17,6 +17,7 @@ annealing", AISTATS 2015.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -223,7 +224,21 @@ def _along(factors: Array, energies: Array) -> Array:
     return factors[:, :, 0] if len(factors.shape) == 3 else factors
 
 
-class AnnealedChains(Chains):
+class FromBaseModel(Chains):
+    """Chains that start in the base-rate model of their machine, which is computed where it is first needed."""
+
+    @functools.cached_property
+    def base(self) -> BaseModel:
+        """The base-rate model."""
+        return base_model(self.machine)
+
+    @property
+    def base_rate(self) -> Array:
+        """See `Chains`."""
+        return self.base.rate
+
+
+class AnnealedChains(FromBaseModel):
     """The chains of annealed importance sampling of a machine; each block of chains is computed independently.
 
     A sweep is a step from one inverse temperature to the next. The last array of the states is the log-weights of the
@@ -256,8 +271,7 @@ class AnnealedChains(Chains):
 
     def __init__(self, machine: Machine, seed: int, betas: Sequence[float], *, purpose: str | None = None) -> None:
         super().__init__(machine, seed, layers=(), purpose=purpose)
-        self.base, self.betas = base_model(machine), tuple(betas)
-        self.base_rate = self.base.rate
+        self.betas = tuple(betas)
 
     def start(self, offset: int, rows: int) -> States:
         """See `Chains.start`; `weighted` adds the weights."""
@@ -270,8 +284,8 @@ class AnnealedChains(Chains):
 
     def log_partition(self, n_chains: int, library: str | None, chunks: Chunks) -> AISEstimate:
         """Return log Z estimated by `n_chains` chains; see `Chains.last`."""
-        found = to_numpy(self.last(n_chains, len(self.betas) - 1, library, chunks)[0][:, 0])
-        return estimate(found, len(self.betas), reverse=self.is_reverse)
+        (found,) = self.computed(n_chains, len(self.betas) - 1, library, chunks)
+        return estimate(found[:, 0], len(self.betas), reverse=self.is_reverse)
 
     def _placed(self, states: Sequence[Array]) -> States:
         return (*super()._placed(states[:-1]), asarray(states[-1], self.xp, "float64"))

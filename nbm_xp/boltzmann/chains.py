@@ -31,7 +31,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.namespace.batches import block_namespace
+from nbm_xp.namespace.batches import block_namespace, is_tiled
 
 from .recording import Form, Recorded, record_start, record_sweep
 from .state import MachineState
@@ -89,10 +89,13 @@ class Machine:
 
     def to(self, library: str) -> Machine:
         """Return the machine in another library, copied by way of host memory."""
-        if library == self.library:
-            return self
-        xp, groups = get_namespace(library), (self.arrays, (self.base_rate,), self.ladder, self.ended)
-        arrays, (rate,), ladder, ended = (tuple(asarray(to_numpy(part), xp) for part in group) for group in groups)
+        xp = get_namespace(library)
+        return self if library == self.library else self.mapped(lambda part: asarray(to_numpy(part), xp))
+
+    def mapped(self, function: Callable[[Array], Any]) -> Machine:
+        """Return the machine with the results of a function in place of its arrays."""
+        groups = self.arrays, (self.base_rate,), self.ladder, self.ended
+        arrays, (rate,), ladder, ended = (tuple(map(function, group)) for group in groups)
         return Machine(self.topology, arrays, rate, ladder, ended)
 
     @property
@@ -107,7 +110,7 @@ class Machine:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the weights are lazy arrays of tiles."""
+        """Whether the weights are lazy arrays."""
         return is_lazy(array_namespace(self.arrays[0]))
 
     @property
@@ -122,8 +125,8 @@ def machine_and_seed(
     """Return the machine of a model in a library, the seed of its chains, and the name of a lazy library of results.
 
     The default library is that of the first array of `given` that is not in host memory, else the model's. Without
-    `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy;
-    the machine of lazy results has the library of the blocks.
+    `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy,
+    or weights are tiled; else the machine is lazy itself or has the library of the blocks.
     """
     machine, host = Machine.of(model), library_name(host_namespace())
     if library is None:
@@ -132,9 +135,15 @@ def machine_and_seed(
     seed = next_seed(model.state_.rng) if random_state is None else entropy_of(random_state)
     if not is_lazy(xp):
         return machine.to(library), seed, None
-    blocks = block_namespace(xp, given)
-    home = host if is_lazy(blocks) else library_name(blocks)
-    return (machine, seed, None) if machine.is_lazy else (machine.to(home), seed, library)
+    if machine.is_lazy:
+        return machine, seed, None if any(map(is_tiled, machine.arrays)) else machine.library
+    return machine.to(library_name(_of_blocks(xp, given))), seed, library
+
+
+def _of_blocks(xp: Namespace, arrays: Sequence[Array]) -> Namespace:
+    """Return the namespace of the blocks of lazy arrays."""
+    blocks = block_namespace(xp, arrays)
+    return host_namespace() if is_lazy(blocks) else blocks
 
 
 class Draw(NamedTuple):
@@ -218,7 +227,6 @@ class Chains:
         self.purpose = purpose or self.default_purpose
         self.chunks: Chunks = "auto"  # of the chains, if the weights are lazy
         self.first = 0  # the number of the chain of the first row of `given`
-        self.base_rate = machine.base_rate
         free = [layer for layer in self.topology.layers if layer not in self.clamped]
         self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
 
@@ -232,6 +240,11 @@ class Chains:
     def topology(self) -> Topology:
         """The topology of the machine."""
         return self.machine.topology
+
+    @property
+    def base_rate(self) -> Array:
+        """Means of the visible units that chains start from."""
+        return self.machine.base_rate
 
     @property
     def xp(self) -> Namespace:
@@ -342,6 +355,8 @@ class Chains:
         else:
             xp, most = get_namespace(library), max([sum(widths), *(int(part.shape[1]) for part in lazy.values())])
             whole, dtype = copy.copy(self), self.result_dtype or self.machine.dtype
+            arrays: list[Array] = []
+            whole.machine = self.machine.mapped(arrays.append) if self.machine.is_lazy else self.machine
             whole.given = {layer: part for layer, part in self.given.items() if layer not in lazy}
             found = from_blocks(
                 xp,
@@ -349,12 +364,16 @@ class Chains:
                 (n_chains, most),
                 dtype,
                 (chunks, -1),
-                args=(whole, tuple(lazy), n_sweeps),
+                args=(*arrays, whole, tuple(lazy), n_sweeps),
                 blocks=[_padded(xp, part, most) for part in lazy.values()],
                 name=self.purpose.replace(" ", "-"),
-                meta=asarray([[]], self.xp, dtype),
+                meta=asarray([[]], _of_blocks(self.xp, self.machine.arrays), dtype),
             )
         return divided(found, widths)
+
+    def computed(self, n_chains: int, n_sweeps: int, library: str | None, chunks: Chunks = None) -> list[Array]:
+        """Return the result of `last` in host memory; all arrays are computed at once."""
+        return divided(to_numpy(beside(self.last(n_chains, n_sweeps, library, chunks))), self.widths(n_sweeps))
 
 
 def in_order(arrays: Collection[Array]) -> States:
@@ -393,13 +412,18 @@ def _padded(xp: Namespace, values: Array, width: int) -> Array:
 
 
 def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any) -> Array:
-    """Return a block of `Chains.last`; the first arguments are the blocks of lazy arrays, padded with zeros."""
+    """Return a block of `Chains.last`.
+
+    The first arguments are the blocks of lazy arrays, padded with zeros, and the arrays of a lazy machine.
+    """
     *parts, chains, layers, n_sweeps = arguments
-    own, (first, rows) = copy.copy(chains), (offset[0], shape[0])
+    own, (first, rows), arrays = copy.copy(chains), (offset[0], shape[0]), parts[len(layers) :]
+    if arrays:
+        own.machine = chains.machine.mapped(lambda _: arrays.pop(0))
     own.given = {
         layer: values[first : first + rows] if values.ndim == 2 else values for layer, values in chains.given.items()
     }
-    for layer, part in zip(layers, parts, strict=True):
+    for layer, part in zip(layers, parts, strict=False):
         own.given[layer] = part[:, : chains.topology.sites[layer]]
     own.first = first
     if own.skips_complete and not any_missing(own.given[0]):

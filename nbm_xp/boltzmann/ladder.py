@@ -297,8 +297,7 @@ class LadderMeasures(LadderChains):
         """Return log Z estimated by `n_sweeps` sweeps, rounded down to a multiple of 4; see `Chains.last`."""
         host, sweeps = host_namespace(), n_sweeps - n_sweeps % 4
         shape = sweeps // 4, self.machine.n_pairs, n_chains
-        found = self.last(n_chains, sweeps, library, chunks)
-        up, down = (host.reshape(to_numpy(part).T, shape) for part in found)
+        up, down = (host.reshape(part.T, shape) for part in self.computed(n_chains, sweeps, library, chunks))
         return estimate(self.machine, up, down)
 
     def widths(self, n_sweeps: int) -> list[int]:

@@ -195,8 +195,8 @@ class QualityMixin:
         rows, known = positive_int(n_chains, "n_chains", 2), inverse_temperatures(n_temperatures, betas)
         machine, seed, lazy = machine_and_seed(self, library, random_state)
         temperatures = adaptive_temperatures(machine) if known is None else known
-        found = ThermalChains(machine, seed, temperatures).last(rows, len(temperatures), lazy, chunks)
-        return moments(temperatures, *map(to_numpy, found))
+        chains = ThermalChains(machine, seed, temperatures)
+        return moments(temperatures, *chains.computed(rows, len(temperatures), lazy, chunks))
 
     def adversarial_accuracy(
         self, X: Rows, draws: Rows = None, *, n_sweeps: int = 1000, random_state: RandomState = None

@@ -31,7 +31,7 @@ from nbm_xp.machines.exchanges import distances, laid_out
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
-from .annealing import AnnealedChains, Path, base_model
+from .annealing import AnnealedChains, FromBaseModel, Path
 from .chains import Machine, States, beside
 from .energy import Parameters
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
@@ -82,7 +82,7 @@ class Tempered:
         return self.path.mixed(self.betas, self.path.local_fields(layer, state))
 
 
-class TemperingChains(ReplicaChains):
+class TemperingChains(FromBaseModel, ReplicaChains):
     """The chains of parallel tempering, with a replica at each temperature.
 
     They start from states of the base-rate model, and measure the exchanges of each pair; `collect` returns the shown
@@ -109,8 +109,6 @@ class TemperingChains(ReplicaChains):
         purpose: str | None = None,
     ) -> None:
         super().__init__(machine, seed, layers=layers, means=means, purpose=purpose)
-        self.base = base_model(machine)
-        self.base_rate = self.base.rate
         self.betas = tuple(float(beta) for beta in betas)
         self.n_machines = len(self.betas)
 

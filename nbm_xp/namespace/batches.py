@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .dispatch import array_namespace
 from .kernels import kernel
 
 
@@ -63,3 +64,9 @@ def block_namespace(xp: Any, arrays: Sequence[Any]) -> Any:
     """The namespace of the blocks of lazy arrays."""
     found = kernel("block_namespace", xp)
     return xp if found is None else found(arrays)
+
+
+def is_tiled(array: Any) -> bool:
+    """Whether a lazy array has several blocks and is larger than one block should be."""
+    limit = kernel("block_limit", array_namespace(array))
+    return any(len(sizes) > 1 for sizes in array.chunks) and (limit is None or array.nbytes > limit())

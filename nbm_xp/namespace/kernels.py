@@ -20,8 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _PARTS: dict[str, str] = {
     "": (
-        "add_along block_namespace compute from_blocks from_numpy in_blocks put replaced scatter_add scattered special "
-        "special_blocks stepped to_numpy"
+        "add_along block_limit block_namespace compute from_blocks from_numpy in_blocks put replaced scatter_add "
+        "scattered special special_blocks stepped to_numpy"
     ),
     "compiling": (
         "as_rounded barrier branch compiled current_trace how_run is_traced loop repeated require_eager "

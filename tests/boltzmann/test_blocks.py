@@ -30,8 +30,9 @@ def machine(visible: str, hidden: str) -> RBM:
 
 
 @kinds
-def test_a_block_of_chains_is_one_task_however_many_sweeps(visible: str, hidden: str) -> None:
-    rbm = machine(visible, hidden)
+@pytest.mark.parametrize("library", ["numpy", "dask"])
+def test_a_block_of_chains_is_one_task_however_many_sweeps(visible: str, hidden: str, library: str) -> None:
+    rbm = machine(visible, hidden).to(library)
     tasks = []
     for sweeps in (4, 12):
         with guard():
@@ -44,7 +45,7 @@ def test_a_block_of_chains_is_one_task_however_many_sweeps(visible: str, hidden:
 
 @kinds
 def test_chains_in_blocks_are_those_at_once(visible: str, hidden: str) -> None:
-    rbm = machine(visible, hidden)
+    rbm, lazy = machine(visible, hidden), machine(visible, hidden).to("dask")
     blocks: dict[str, Any] = {"library": "dask", "chunks": 5}
     for steps in (0, 3):
         drawn = rbm.sample(12, steps, random_state=1)
@@ -52,5 +53,7 @@ def test_chains_in_blocks_are_those_at_once(visible: str, hidden: str) -> None:
     drawn = rbm.parallel_tempering(12, 3, n_temperatures=3, random_state=1)
     np.testing.assert_allclose(rbm.parallel_tempering(12, 3, n_temperatures=3, random_state=1, **blocks), drawn)
     for weigh in (rbm.ais, rbm.reverse_ais):
-        found = weigh(12, 5, random_state=1).log_weights
-        np.testing.assert_allclose(weigh(12, 5, random_state=1, **blocks).log_weights, found, rtol=1e-6, atol=1e-9)
+        found, by_block = (weigh(12, 5, random_state=1, **how).log_weights for how in ({}, blocks))
+        np.testing.assert_allclose(by_block, found, rtol=1e-6, atol=1e-9)
+        again = getattr(lazy, weigh.__name__)(12, 5, random_state=1, **blocks)
+        np.testing.assert_array_equal(again.log_weights, by_block)

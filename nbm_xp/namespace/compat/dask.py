@@ -30,13 +30,13 @@ from . import dask_shaping
 from .dask_blocks import from_blocks, put, replaced, special_blocks
 from .dask_extensions import FFT, LINALG, matmul, tensordot, tril, triu, vecdot
 from .dask_names import da, original
-from .dask_shaping import add_along, reshape
+from .dask_shaping import add_along, block_limit, reshape
 from .dask_tasks import block_namespace, in_blocks, stepped
 
 __all__ = [
-    "EXTREMA", "OfHostArrays", "add_along", "block_namespace", "build", "from_blocks", "in_blocks", "mean", "nonzero",
-    "put", "replaced", "searchsorted", "special_blocks", "stepped", "to_numpy", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values",
+    "EXTREMA", "OfHostArrays", "add_along", "block_limit", "block_namespace", "build", "from_blocks", "in_blocks",
+    "mean", "nonzero", "put", "replaced", "searchsorted", "special_blocks", "stepped", "to_numpy", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
 
 
