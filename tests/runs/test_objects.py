@@ -195,7 +195,10 @@ def test_draws_are_read_from_addresses(place: ObjectPath, tmp_path: pathlib.Path
         runs.open_samples(there)
 
 
-def test_the_command_takes_addresses(place: ObjectPath) -> None:
+def test_the_command_takes_addresses(
+    place: ObjectPath, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     run, draws = str(place), f"{place.parent}/draws"
     told("train", "--out", run, "--n-iter", "1", "--n-components", "4", "--json")
     assert told("sample", "--model", run, "--out", draws, "--n-draws", "20", "--json")["run"] == draws
