@@ -199,13 +199,12 @@ class ObjectPath:
         StoreError
             If the store cannot do this in one step.
         """
-        store = type(self._store)
-        method = getattr(store, "_pipe_file" if store.async_impl else "pipe_file")
-        if method.__module__ in ("fsspec.spec", "fsspec.asyn"):  # not there, or in two steps
+        put = _creator(self._store)
+        if put is None:
             raise StoreError(errno.ENOTSUP, CONDITION, self.address)
         with _creating:  # the store in memory looks and writes in two steps
             try:
-                self._try(lambda store, key: store.pipe_file(key, content, mode="create"))
+                self._try(lambda store, key: put(key, content))
             except FileExistsError:  # perhaps by the same request, which was carried out twice
                 if self.read_bytes() != content:
                     raise FileExistsError(errno.EEXIST, "there is another object", self.address) from None
@@ -222,6 +221,25 @@ class ObjectPath:
         """Delete all objects below the address."""
         with contextlib.suppress(FileNotFoundError):
             self._try(lambda store, key: store.rm(key, recursive=True))
+
+
+def _creator(store: Any) -> Callable[[str, bytes], object] | None:
+    """Return what creates an object of a store on condition that there is none, or None if nothing does in one step."""
+    kind = type(store)
+    if hasattr(store, "_construct_store"):  # obstore's, whose `pipe_file` ignores its mode
+
+        def create(key: str, content: bytes) -> None:
+            obstore, (bucket, path) = importlib.import_module("obstore"), store._split_path(key)
+            try:
+                obstore.put(store._construct_store(bucket), path, content, mode="create", use_multipart=False)
+            except obstore.exceptions.AlreadyExistsError as error:
+                raise FileExistsError(errno.EEXIST, "there is another object", key) from error
+
+        return create
+    method = getattr(kind, "_pipe_file" if kind.async_impl else "pipe_file")
+    if method.__module__ in ("fsspec.spec", "fsspec.asyn"):  # not there, or in two steps
+        return None
+    return functools.partial(store.pipe_file, mode="create")
 
 
 @functools.cache

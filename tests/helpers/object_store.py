@@ -75,13 +75,14 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 
 class ObjectStore:
-    """The server in a process of its own, and the settings with which s3fs finds it."""
+    """The server in a process of its own, and the settings with which s3fs and obstore find it."""
 
     def __init__(self, port: int) -> None:
         self.address = "127.0.0.1", port
         self.settings = {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "testing",
             "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "2",
+            "AWS_ALLOW_HTTP": "true",
         }  # fmt: skip
         self._ask("PUT", f"/{BUCKET}")
 
