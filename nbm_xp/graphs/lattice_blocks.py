@@ -11,6 +11,7 @@ odd length has a colour of its own and is separate. Positions beyond open ends h
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,10 @@ class LatticeDivision(Division):
     def graph(self) -> Lattice:
         """Lattice without weights."""
         return Lattice(tuple(map(sum, self.chunks)), self.periodic)
+
+    @cached_property
+    def _ends(self) -> list[list[int]]:
+        return [list(itertools.accumulate(sizes, initial=0)) for sizes in self.chunks]
 
     @property
     def axes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -120,14 +125,14 @@ class LatticeDivision(Division):
 
     def _reach(self, axis: int, i: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield the parts of a padded block along an axis: owner, begin and end in the owner, destination."""
-        ends = list(itertools.accumulate(self.chunks[axis], initial=0))
+        ends = self._ends[axis]
         first = place = ends[i] - self.depth
         last, n = ends[i + 1] + self.depth, ends[-1]
         if not self.graph.periodic[axis]:
             place, last = max(place, 0), min(last, n)
         while place < last:
             here = place % n
-            j = next(k for k, end in enumerate(ends[1:]) if here < end)
+            j = bisect.bisect_right(ends, here) - 1
             count = min(ends[j + 1] - here, last - place)
             yield j, here - ends[j], here - ends[j] + count, place - first
             place += count

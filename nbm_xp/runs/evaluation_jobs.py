@@ -184,10 +184,6 @@ class FreeEnergyJob(MachineJob):
         """See `Job`."""
         return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
 
-    def steps(self, block: Block, segment: int) -> int:
-        """Return the work in a segment: its number of rows."""
-        return block.rows
-
     @property
     def stored(self) -> list[Stored]:
         """The free energies."""

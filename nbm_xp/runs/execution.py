@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from nbm_xp.files import Place, place_of, remove_folder, write_json
@@ -25,7 +27,7 @@ from nbm_xp.storage.zarr_headers import BEGUN
 
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Job, last_checkpoints, read_checkpoint
+from .job import Job, last_checkpoints
 from .store import Stored
 from .workers import Pool, WorkerLostError, Workers
 
@@ -315,33 +317,36 @@ def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Prog
 
 
 def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, before: int, total: int) -> None:
-    """Execute all remaining tasks of a job; `before` is the work of earlier jobs, part of `total`."""
+    """Execute all remaining tasks of a job; `before` is the work of earlier jobs, part of `total`.
+
+    The work for a finished task does not grow with the number of blocks: only its block and the neighbours of its block
+    can have become ready. Checkpoints are read by tasks alone, which raise an error for a damaged one.
+    """
     folder, blocks = run.checkpoints / job.part, {block.number: block for block in job.blocks}
     for part in (job.part, *job.other_parts):
         (run.checkpoints / part).mkdir(exist_ok=True)
-    last = last_checkpoints(folder)
+    last, n_segments = last_checkpoints(folder), job.n_segments
     at = {number: last.get(number, 0) for number in blocks}
-    for number, segments in at.items():  # a damaged one raises an error now
-        read_checkpoint(folder, job.run, number, segments)
-    done = sum(job.steps(block, segment) for block in blocks.values() for segment in range(at[block.number]))
-    if done:
+    if done := job.done(at):
         run.log(f"{job.part}: {done} of {job.total} steps are done")
     progress(before + done, total)
-    waiting = {number: job.needs(blocks[number]) for number in blocks if at[number] < job.n_segments}
-    tries, needs, pending = dict.fromkeys(blocks, 0), dict(waiting), dict[Any, int]()
+    needs = {number: job.needs(block) for number, block in blocks.items()}
+    tries, pending = Counter[int](), dict[Any, int]()
+    waiting = {number for number in blocks if at[number] < n_segments}
 
-    def submit() -> None:
-        """Submit the next segments of blocks whose neighbours are as far."""
-        for number in [number for number, others in waiting.items() if all(at[x] >= at[number] for x in others)]:
-            del waiting[number]
-            pending[pool.submit(job, blocks[number], at[number])] = number
+    def submit(numbers: Iterable[int]) -> None:
+        """Submit the next segments of those of the blocks whose neighbours are as far."""
+        for number in numbers:
+            if number in waiting and all(at[other] >= at[number] for other in needs[number]):
+                waiting.remove(number)
+                pending[pool.submit(job, blocks[number], at[number])] = number
 
     try:
-        submit()
+        submit(blocks)
         while pending:
             run.check_lock()
-            for future in pool.wait(pending.keys(), timeout=1.0):
-                number = pending.pop(future)
+            ended = [(pending.pop(future), future) for future in pool.wait(pending.keys(), timeout=1.0)]
+            for number, future in ended:
                 try:
                     pool.check_result(future)
                 except WorkerLostError as lost:
@@ -352,15 +357,15 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
                             f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
                             "there is. Give workers more, or make the blocks smaller by chunks"
                         ) from lost
-                    waiting[number] = needs[number]
+                    waiting.add(number)
                     continue
-                tries[number] = 0
+                tries.pop(number, None)
                 done += job.steps(blocks[number], at[number])
                 at[number] += 1
                 progress(before + done, total)
-                if at[number] < job.n_segments:
-                    waiting[number] = needs[number]
-            submit()
+                if at[number] < n_segments:
+                    waiting.add(number)
+            submit(itertools.chain.from_iterable((number, *needs[number]) for number, _ in ended))
     except BaseException as error:
         pool.stop(list(pending))
         run.log(f"ended with {done} of {job.total} steps done: {type(error).__name__}: {error}")

@@ -7,6 +7,7 @@ its whole input from disk.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -107,8 +108,9 @@ class GraphJob(Job):
 
     def _at(self, block: Block) -> tuple[ChainGroup, Index]:
         """Return a block's chains, and its index in the graph."""
-        places = list(_places(self))
-        return self.groups[block.number // len(places)], places[block.number % len(places)]
+        group, number = divmod(block.number, len(_places(self)))
+        index = np.unravel_index(number, tuple(map(len, self.division.chunks)))
+        return self.groups[group], tuple(map(int, index))
 
     def _near(self, block: Block) -> dict[Index, int]:
         """Return the numbers of a block's neighbours, by their indices."""
@@ -170,13 +172,14 @@ class GraphJob(Job):
 
     # Tasks
 
-    def steps(self, block: Block, segment: int) -> int:
-        """Return the work in a segment: sweeps, or colours, times units times chains."""
-        if not segment:
-            return 0
+    def n_steps(self, segment: int) -> int:
+        """Return the number of sweeps, or colours, in a segment."""
+        return self.division.step(self.schedule, segment - 1).n_sweeps if segment else 0
+
+    def work(self, block: Block) -> int:
+        """Return the work in a sweep, or colour, of a block: units times chains."""
         group, place = self._at(block)
-        units = int(np.prod([sizes[i] for sizes, i in zip(self.division.chunks, place, strict=True)]))
-        return self.division.step(self.schedule, segment - 1).n_sweeps * units * group.n_chains
+        return math.prod(sizes[i] for sizes, i in zip(self.division.chunks, place, strict=True)) * group.n_chains
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Advance a block by a step, write the boundary states for its neighbours, and append the measurements."""

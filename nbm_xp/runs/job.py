@@ -130,12 +130,23 @@ class Job:
         """Number of segments of a block."""
         raise NotImplementedError
 
+    def n_steps(self, segment: int) -> int:
+        """Return the number of steps in a segment: sweeps, where there are sweeps."""
+        return 1
+
+    def work(self, block: Block) -> int:
+        """Return the amount of work in a step of a block: its rows."""
+        return block.rows
+
     def steps(self, block: Block, segment: int) -> int:
-        """Return the amount of work in a segment."""
-        raise NotImplementedError
+        """Return the amount of work in a segment of a block."""
+        return self.n_steps(segment) * self.work(block)
 
     def needs(self, block: Block) -> Sequence[int]:
-        """Return the numbers of the blocks that must have completed as many segments first: none."""
+        """Return the numbers of the blocks that must have completed as many segments first: none.
+
+        If a block needs another, the other one needs it.
+        """
         return []
 
     def begin(self, block: Block) -> Arrays:
@@ -149,7 +160,12 @@ class Job:
     @property
     def total(self) -> int:
         """Total amount of work."""
-        return sum(self.steps(block, segment) for block in self.blocks for segment in range(self.n_segments))
+        return sum(map(self.n_steps, range(self.n_segments))) * sum(map(self.work, self.blocks))
+
+    def done(self, segments: Mapping[int, int]) -> int:
+        """Return the amount of work in the first segments of blocks, whose number is given for each block."""
+        steps = list(itertools.accumulate(map(self.n_steps, range(self.n_segments)), initial=0))
+        return sum(steps[segments[block.number]] * self.work(block) for block in self.blocks)
 
     def folder(self, part: str | None = None) -> Place:
         """Return the folder of the job's checkpoints, or of another part's."""
@@ -239,8 +255,10 @@ class StoppedError(Exception):
 def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambda: False) -> None:
     """Compute a segment of a block from the checkpoint before it, unless it is done."""
     place = job.folder(), job.run, block.number
-    # The last one is another at the first segment, when the segment is done already, or if a checkpoint was lost.
-    now = read_checkpoint(*place, segment) or last_checkpoint(*place) or Checkpoint(0, ())
+    # The last one, which takes a list of all, is another if the segment is done already or a checkpoint was lost.
+    now = Checkpoint(0, ())
+    if segment:
+        now = read_checkpoint(*place, segment) or last_checkpoint(*place) or now
     with one_thread():
         # Usually one iteration; more if a checkpoint was lost with a worker's disk.
         for number in range(now.done, segment + 1):
@@ -373,9 +391,9 @@ class SweepsJob(MachineJob):
             number -= segments
         raise IndexError(number)
 
-    def steps(self, block: Block, segment: int) -> int:
-        """Return the work in a segment: sweeps times chains."""
-        return self.segment(segment).n_sweeps * block.rows
+    def n_steps(self, segment: int) -> int:
+        """Return the number of sweeps in a segment."""
+        return self.segment(segment).n_sweeps
 
     def begin(self, block: Block) -> Arrays:
         """Return the first states of a block of chains."""

@@ -90,9 +90,13 @@ class TransitionJob(Job):
         """Return the sweeps of a segment."""
         return Schedule(0, self.burn_in, self.n_sweeps, 1).step(segment, self.checkpoint_every)
 
-    def steps(self, block: Block, segment: int) -> int:
-        """Return the work in a segment: sweeps times units times chains."""
-        return self._sweeps(segment).n_sweeps * math.prod(self.size) * self.n_chains
+    def n_steps(self, segment: int) -> int:
+        """Return the number of sweeps in a segment."""
+        return self._sweeps(segment).n_sweeps
+
+    def work(self, block: Block) -> int:
+        """Return the work in a sweep: units times chains."""
+        return math.prod(self.size) * self.n_chains
 
     def begin(self, block: Block) -> Arrays:
         """Return equal spins, and empty series of measurements."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import pathlib
 import shutil
+import sys
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,8 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice, random_regular
 from nbm_xp.runs import RunError, Workers, graph_runs, open_dataset, projected, resume, sample_graph
-from nbm_xp.runs.graph_job import GRAPH
+from nbm_xp.runs.execution import carry_out
+from nbm_xp.runs.graph_job import GRAPH, GraphJob
 from tests.helpers.runs import files_of, program, stopping_after
 
 pytest.importorskip("zarr")
@@ -78,6 +82,38 @@ def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> Non
         file.unlink()
     with pytest.raises(ValueError, match=r"shown is damaged: block \d+ shows nothing of segment"):
         resume(tmp_path / "run", scheduler=ALONE)
+
+
+class Unordered(list[Any]):
+    """A pool whose tasks do nothing, and end in any order."""
+
+    def check(self, *given: Any) -> None:
+        """Accept everything."""
+
+    def submit(self, *task: Any) -> Any:
+        self.append(object())
+        return self[-1]
+
+    def wait(self, pending: Any, timeout: float) -> list[Any]:
+        return [self.pop(hash((len(self), 1)) % len(self))]
+
+    check_result = check
+
+
+def test_work_for_a_finished_task_does_not_grow_with_the_number_of_blocks(tmp_path: pathlib.Path) -> None:
+    calls = []
+    for side in (4, 16):
+        division = (8 * side, 8 * side), (True, True), (8, 8), 1
+        job = GraphJob("", 1, "", "spin", "heat_bath", (1.0,), 64 * side**2, 0, 9, 3, (), *division)
+        run, counted = SimpleNamespace(path=tmp_path, checkpoints=tmp_path, log=len, check_lock=list), Counter[str]()
+        sys.setprofile(lambda frame, event, arg, counted=counted: counted.update([event]))
+        try:
+            carry_out(run, [job], Unordered(), max)
+        finally:
+            sys.setprofile(None)
+        assert job.total == job.done(dict.fromkeys(range(side**2), 10)) == 64 * side**2 * 9
+        calls.append(counted.total() / (side**2 * job.n_segments))
+    assert calls[1] < 1.05 * calls[0], calls
 
 
 def test_two_workers_write_the_same_files(tmp_path: pathlib.Path, two_workers: Any) -> None:
