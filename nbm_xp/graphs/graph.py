@@ -27,7 +27,8 @@ from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
-MOST_UNITS = 2**31 - 1
+MOST_UNITS = 2**31 - 1  # of a graph in memory, whose units have numbers of 32 bits
+MOST_IN_BLOCKS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +228,7 @@ def _from_networkx(graph: Any) -> Graph:
 
 
 class Lattice(Graph):
-    """A hypercubic lattice with edges between nearest neighbours.
+    """A hypercubic lattice with edges between nearest neighbours; with more than 2**31 units in blocks only.
 
     Parameters
     ----------
@@ -255,8 +256,8 @@ class Lattice(Graph):
         self, shape: tuple[int, ...], periodic: tuple[bool, ...], weights: Array = None, name: str | None = None
     ) -> None:
         units = math.prod(shape)
-        if not 0 < units <= MOST_UNITS:
-            raise ValueError(f"units must be from 1 to {MOST_UNITS}, got {units}")
+        if not 0 < units <= MOST_IN_BLOCKS:
+            raise ValueError(f"units must be from 1 to {MOST_IN_BLOCKS}, got {units}")
         self.__dict__.update(
             units=units, shape=shape, periodic=periodic, weights=None,
             name=name or "lattice " + " × ".join(map(str, shape)),
@@ -275,6 +276,11 @@ class Lattice(Graph):
         """Number of edges."""
         return sum(map(math.prod, self.edge_shapes))
 
+    def check_in_memory(self) -> None:
+        """Raise `ValueError` if there are too many units for arrays of all of them."""
+        if self.units > MOST_UNITS:
+            raise ValueError(f"chunks must be given for a lattice of more than {MOST_UNITS} units, got {self.units}")
+
     @property
     def colour_count(self) -> int:
         """Number of colours."""
@@ -287,6 +293,7 @@ class Lattice(Graph):
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
+        self.check_in_memory()
         host = host_namespace()
         place = host.reshape(host.arange(self.units, dtype=host.int32), self.shape)
         first, second = [], []

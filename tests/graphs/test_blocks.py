@@ -12,9 +12,11 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, erdos_renyi, lattice, random_regular
 from nbm_xp.graphs import shards as shards_chapter
-from nbm_xp.graphs.lattice_blocks import couplings_of
-from nbm_xp.graphs.lattice_sweeps import LatticeBlock
+from nbm_xp.graphs.chain_groups import ChainGroup
+from nbm_xp.graphs.lattice_blocks import couplings_of, divided
+from nbm_xp.graphs.lattice_sweeps import LatticeBlock, lattice_block
 from nbm_xp.graphs.shards import Shard, shard_numbers
+from nbm_xp.rng import hashed_seed
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -100,6 +102,20 @@ def test_a_lattice_is_laid_out_when_asked() -> None:
     assert "1000020000 units, 2000040000 edges" in repr(vast)
     draws = vast.sample(n_sweeps=1, chunks=10000, random_state=1)
     assert draws["state"].shape == (1, 30000, 33334)
+
+
+def test_a_lattice_of_a_million_million_units_is_drawn_in_blocks_alone() -> None:
+    side = 10**6
+    machine = GraphMachine(lattice((side, side)))
+    with pytest.raises(ValueError, match=r"chunks must be given .*, got 1000000000000"):
+        machine.sample()
+    division = divided((side, side), (True, True), ((side - 9, 9), (side // 2, side // 2 - 12, 12)))
+    block = lattice_block(division, (1, 2), couplings_of(machine))
+    group = ChainGroup(machine.n_units, "spin", "heat_bath", hashed_seed(1), 0, (0.4,))
+    row, column = np.arange(side - 9, side)[:, None], np.arange(side - 12, side)
+    slots = (row * side + column) // 2 + (row + column) % 2 * (side**2 // 2)
+    uniforms = group.uniforms(slots.ravel(), 0).reshape(slots.shape)
+    np.testing.assert_array_equal(block.begin(group)[0][0], np.where(uniforms < 0.5, -1, 1))
 
 
 def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
