@@ -30,15 +30,15 @@ from nbm_xp.rng import Generator
 from .chains import Chains, started
 from .energy_model import EnergyModel, checked_given
 from .exact import enumerated
-from .likelihoods import AT_ONCE, MissingValuesError, Objective, joined
+from .likelihoods import AT_ONCE, Decays, MissingValuesError, Objective, joined
 
 
-def objective(machine: EnergyModel, X: Any, sample_weight: Any = None, weight_decay: float = 0.0) -> Objective:
+def objective(machine: EnergyModel, X: Any, sample_weight: Any = None, decays: Decays = (0.0, 0.0)) -> Objective:
     """Return the objective of learning from rows; of another class if the values of some units are missing."""
     if not machine.hidden_units.shape[0]:
         with suppress(MissingValuesError):
-            return Objective(machine, X, sample_weight, weight_decay)
-    return IncompleteObjective(machine, X, sample_weight, weight_decay)
+            return Objective(machine, X, sample_weight, decays)
+    return IncompleteObjective(machine, X, sample_weight, decays)
 
 
 def completions(rows: Array, kind: Units) -> Iterator[tuple[Array, Array]]:
@@ -81,8 +81,8 @@ class IncompleteObjective(Objective):
     incomplete = True
     _chains: Chains | None
 
-    def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any, weight_decay: float) -> None:
-        self.machine, self.weight_decay, self._tables = machine, weight_decay, {}
+    def __init__(self, machine: EnergyModel, X: Any, sample_weight: Any, decays: Decays) -> None:
+        self.machine, self.decays, self._tables = machine, decays, {}
         self.rows = checked_rows(X, machine.n_visible, within=None, missing=True, owner=type(machine).__name__)
         self.count, self.weights = known_length(self.rows), checked_weights(sample_weight, self.rows)
         self.given, self._chains = checked_given(machine, in_memory(self.rows), "X"), None

@@ -22,12 +22,12 @@ from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
-from nbm_xp.namespace.errors import check_choice, checked_number, positive_int
+from nbm_xp.namespace.errors import check_choice, check_flag, checked_number, positive_int
 from nbm_xp.package import need
 
 from .energy_model import EnergyModel
 from .latent import IncompleteObjective, objective
-from .likelihoods import MOST_STATES, Objective, place_of
+from .likelihoods import MOST_STATES, Decays, Objective, place_of
 from .tempering import Tempering, placed_ladder
 
 TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `training`
@@ -44,12 +44,13 @@ class Learning(EnergyModel, Estimator):
     def __init__(
         self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, *, hidden: Any = None,
         factors: Any = None, factor_couplings: Any = 1.0, training: str = "pseudo_likelihood", n_iter: int = 500,
-        learning_rate: float = 0.5, weight_decay: float = 0.0, n_chains: int = 256, n_sweeps: int = 1,
-        tol: float = 1e-6, random_state: Any = None,
+        learning_rate: float = 0.5, momentum: float = 0.0, weight_decay: float = 0.0, field_decay: float | None = None,
+        n_chains: int = 256, n_sweeps: int = 1, tol: float = 1e-6, random_state: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, units, fields, couplings, hidden, factors, factor_couplings)
         self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
-        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.learning_rate, self.momentum = learning_rate, momentum
+        self.weight_decay, self.field_decay = weight_decay, field_decay
         self.tol, self.random_state = tol, random_state
 
     def set_params(self, **params: Any) -> Self:
@@ -73,8 +74,8 @@ class Learning(EnergyModel, Estimator):
         self.__dict__ = type(self)(**(known | params)).__dict__ | self._requested()
         return self
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn couplings and fields from states, independently of their present values.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, resume: bool = False) -> Self:
+        """Learn couplings and fields from states.
 
         Parameters
         ----------
@@ -85,6 +86,9 @@ class Learning(EnergyModel, Estimator):
             Ignored; present for compatibility with scikit-learn.
         sample_weight : array of shape (rows,), optional
             Relative weight of each row; 1 by default.
+        resume : bool, optional
+            Whether to start from the present couplings and fields, such as those of independent units or of an earlier
+            training; by default learning does not depend on them.
 
         Returns
         -------
@@ -94,8 +98,8 @@ class Learning(EnergyModel, Estimator):
         ------
         ValueError
             If rows are not states of the machine; if `training` is "pseudo_likelihood" and values of some units are not
-            there; or if `weight_decay` is 0 and a unit never has one of its values (or couplings are matrices and an
-            edge never has a pair of them), in which case the maximum is infinite.
+            there; or if the maximum is infinite: a unit never has one of its values, and a decay is 0, or couplings
+            are matrices, an edge never has a pair of values, and `weight_decay` is 0.
 
         Warns
         -----
@@ -112,13 +116,16 @@ class Learning(EnergyModel, Estimator):
         (True, 0.3)
         """
         self._check_learning()
+        check_flag("resume", resume)
         aim = self._objective(X, sample_weight)
         by_chains, place = self.training in ("pcd", "ptt"), host_namespace().zeros(place_of(self).shape)
         if isinstance(aim, IncompleteObjective):
             place = aim.first_place(entropy_of(self.random_state))
-        if not self.weight_decay:
+        if not all(self._decays):
             self._check_maximum(*aim.wanted)
-        if not aim.incomplete:
+        if resume:
+            place = place_of(self)
+        if self.training == "pseudo_likelihood" or not (aim.incomplete or resume):
             most = max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter
             found = _climbed(aim.pseudo, place, most, self.tol)
             place = found.x
@@ -238,19 +245,27 @@ class Learning(EnergyModel, Estimator):
 
     def _objective(self, X: Any, sample_weight: Any) -> Objective:
         """Return the objective of learning from rows, if the training can use them."""
-        aim = objective(self, X, sample_weight, self.weight_decay)
+        aim = objective(self, X, sample_weight, self._decays)
         if aim.incomplete and self.training == "pseudo_likelihood":
             what = "hidden units" if self.hidden_units.shape[0] else "missing values, NaN, in X"
             raise ValueError(f"training must be 'exact', 'pcd' or 'ptt' with {what}, got 'pseudo_likelihood'")
         return aim
+
+    @property
+    def _decays(self) -> Decays:
+        """L2 penalties of couplings and of fields."""
+        return self.weight_decay, self.weight_decay if self.field_decay is None else self.field_decay
 
     def _check_learning(self) -> None:
         """Raise `ValueError` if a learning parameter is invalid."""
         check_choice("training", self.training, TRAININGS)
         for name in ("n_iter", "n_chains", "n_sweeps"):
             positive_int(getattr(self, name), name)
-        for name in ("learning_rate", "tol", "weight_decay"):
-            checked_number(getattr(self, name), name, positive=name != "weight_decay")
+        for name in ("learning_rate", "tol"):
+            checked_number(getattr(self, name), name, positive=True)
+        for name, value in zip(("weight_decay", "field_decay"), self._decays, strict=True):
+            checked_number(value, name)
+        checked_number(self.momentum, "momentum", 1)
         states = self.kind.count**self.n_units
         if self.training == "exact" and states > MOST_STATES:
             raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
@@ -265,9 +280,9 @@ class Learning(EnergyModel, Estimator):
         if shares[never, unit] < TINY:
             raise ValueError(
                 f"X must have each value of each unit in some row, but unit {unit} is never {values.values[never]}, to "
-                "which no field is large enough: a weight_decay above 0 holds it"
+                "which no field is large enough: decays above 0 hold it"
             )
-        if pairs.ndim > 1 and host.any(pairs < TINY):
+        if not self.weight_decay and pairs.ndim > 1 and host.any(pairs < TINY):
             raise ValueError(
                 f"X must have each pair of values of each edge's units in some row, but {int(host.sum(pairs < TINY))} "
                 f"of {pairs.size} never occur: a weight_decay above 0 holds their couplings"
@@ -286,7 +301,8 @@ class Learning(EnergyModel, Estimator):
         seed = entropy_of(self.random_state)
         # incomplete rows: learning starts far from a maximum, so step size and temperatures are adapted again
         again = {0, *(self.n_iter // k for k in (16, 8, 4, 2) if aim.incomplete)}
-        total, later = 0.0 * place, 0
+        total = move = 0.0 * place
+        later = 0
         for step in range(self.n_iter):
             machine = aim.machine_at(place)
             if isinstance(aim, IncompleteObjective):
@@ -295,7 +311,8 @@ class Learning(EnergyModel, Estimator):
                 rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
                 if not step or self.training == "ptt":
                     chains = ModelChains(machine, aim, self, seed + step)
-            place = place + rate * aim.beside(place, chains.moments(machine))
+            move = self.momentum * move + rate * aim.centred(aim.beside(place, chains.moments(machine)))
+            place = place + move
             if 2 * step >= self.n_iter:
                 total, later = total + place, later + 1
         return total / later

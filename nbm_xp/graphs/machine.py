@@ -64,17 +64,19 @@ class GraphMachine(Learning, PottsMixin, TemperingMixin):
     training : {"pseudo_likelihood", "pcd", "ptt", "exact"}, optional
         Objective and method of `fit`: the pseudo-likelihood; or the likelihood, by persistent contrastive divergence,
         by parallel tempering, or by enumeration of all states. Training with chains ("pcd" and "ptt") starts from the
-        maximum of the pseudo-likelihood. With hidden units or missing values, the likelihood is that of the other
-        values, "pseudo_likelihood" is not available, and "pcd" and "ptt" have a further persistent chain for each row,
-        which draws the values that the row does not have.
+        maximum of the pseudo-likelihood, unless `fit` resumes. With hidden units or missing values, the likelihood is
+        that of the other values, "pseudo_likelihood" is not available, and "pcd" and "ptt" have a further persistent
+        chain for each row, which draws the values that the row does not have.
     n_iter : int, optional
         Maximum number of steps; with chains, the number of steps.
     learning_rate : float, optional
-        Step size of `fit` with chains, in units of the inverse of the largest curvature of the log-likelihood, which is
-        estimated from the data; in `partial_fit`, the factor of the gradient.
-    weight_decay : float, optional
-        L2 penalty: ``weight_decay / 2`` times the sum of squared couplings and fields is subtracted from the mean
-        log-(pseudo-)likelihood.
+        Step size of `fit` with chains along centred gradients, in units of the inverse of the largest curvature of the
+        log-likelihood, which is estimated from the data; in `partial_fit`, the factor of the gradient.
+    momentum : float, optional
+        Momentum of `fit` with chains, from 0 to less than 1.
+    weight_decay, field_decay : float, optional
+        L2 penalties: ``weight_decay / 2`` times the sum of squared couplings, and ``field_decay / 2`` times that of
+        squared fields, are subtracted from the mean log-(pseudo-)likelihood. `field_decay` defaults to `weight_decay`.
     n_chains, n_sweeps : int, optional
         Number of chains ("pcd") or sets of chains ("ptt"), and number of sweeps per step.
     tol : float, optional

@@ -48,6 +48,8 @@ class Neighbourhood:
     edges : array
         Edge of each entry, of shape (units * width,), plus `n_edges` if the second unit of the edge is the entry's;
         twice `n_edges` for entries without an edge.
+    places : array or None
+        Entry of each edge, if the table is dense.
     factors, others, owners : arrays or None
         Units of each factor, of shape (factors, 4), and for each entry, a unit of a factor, the other units and the
         one-hot unit, of shapes (entries, 3) and (entries, units). The number of units stands for none.
@@ -61,6 +63,7 @@ class Neighbourhood:
     values: Array
     neighbours: Array | None
     edges: Array
+    places: Array | None = None
     factors: Array | None = None
     others: Array | None = None
     owners: Array | None = None
@@ -132,9 +135,28 @@ class Neighbourhood:
 
     def moments(self, rows: Array, counts: Array) -> Moments:
         """Return the moments of rows: weighted sums of the factors of couplings and fields in the negative energy."""
+        if self.places is not None and self.factors is None:
+            return self._products(rows, counts)
         host, channels = host_namespace(), self.values.shape[0] if self.kind.is_categorical else 1
         nothing = host.zeros(self.shape), host.zeros((channels, self.units))
         return self.summed(Neighbourhood.shares, rows, counts, *nothing)[1:]
+
+    def _products(self, rows: Array, counts: Array) -> Moments:
+        """Return the moments of rows by one matrix product; of a matrix with itself unless a weight is negative."""
+        xp, n, q = self.xp, self.units, self.shape[-1] if len(self.shape) > 1 else 1
+        with wide_dtypes(xp):
+            weights, states = asarray(counts, xp, "float64"), self.channels(rows)
+            each = xp.repeat(weights, states.shape[1] // q)[:, None]
+            left = xp.reshape(xp.permute_dims(xp.reshape(states, (-1, q, n)), (0, 2, 1)), (-1, n * q))
+            alike, all_positive = bool(xp.all(each == each[:1, :])), bool(xp.all(each >= 0))
+            left = (
+                xp.astype(left, dtype_of(xp, "float32")) if alike else left * xp.sqrt(xp.abs(each))
+            )  # numbers of rows
+            right = left if alike or all_positive else left * xp.sign(each)
+            pairs = xp.reshape(xp.matmul(xp.matrix_transpose(left), right), (n, q, n, q))
+            pairs = xp.take(xp.reshape(xp.permute_dims(pairs, (0, 2, 1, 3)), (n * n, q, q)), self.places, axis=0)
+            pairs = xp.astype(pairs, states.dtype) * (each[:1, :, None] if alike else 1.0)
+            return xp.reshape(pairs, self.shape), xp.tensordot(weights, states, axes=1)
 
     def scores(self, score: Score, rows: Array, couplings: Array, fields: Array) -> Array:
         """Return the score of each row, in host memory."""
@@ -177,5 +199,6 @@ def neighbourhood(machine: EnergyModel, xp: Namespace) -> Neighbourhood:
         return Neighbourhood(
             xp, machine.kind, n, graph.edges, shape, asarray([[value] for value in machine.kind.values], xp, "int64"),
             None if whole else asarray(there, xp), asarray(host.reshape(table, (-1,)), xp, "int64"),
+            asarray(graph.first * n + graph.second, xp, "int64") if whole else None,
             *(asarray(x, xp, kind) for x, kind in zip(more, ("int64", "int64", "float64"), strict=False)),
         )  # fmt: skip

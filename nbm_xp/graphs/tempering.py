@@ -66,7 +66,7 @@ class Tempering:
     ----------
     machine : EnergyModel
     betas : array
-        Inverse temperatures, in increasing order; a single one is never exchanged.
+        Inverse temperatures, in increasing order. Of a single one, `step` only sweeps.
     n_sets : int
         Number of sets. Chains exchange their temperatures within a set.
     random_state, clamp
@@ -111,9 +111,9 @@ class Tempering:
         """Sweep all chains, then propose exchanges; return the energies before them, of shape (sets, temperatures)."""
         host = host_namespace()
         self.running.step()
+        if self.betas.shape[0] == 1:
+            return None
         now = self.lowest.see()[self.order]
-        if now.shape[1] == 1:
-            return now
         u = self._numbers.sweep(host, self._streams, self.sets).T
         self._streams = self._numbers.after(self._streams)
         chance = exp(host.minimum((self.betas[1:] - self.betas[:-1]) * (now[:, 1:] - now[:, :-1]), 0.0))

@@ -78,7 +78,7 @@ def with_gaps(rows: Any, missing: float) -> Any:
 def test_gradients_are_those_of_finite_differences(kind: str, name: str, missing: float) -> None:
     machine = TRUTHS[kind]
     rows, weights = with_gaps(exact_states(machine, 30), missing), np.linspace(0.5, 3.0, 30)
-    aim = objective(machine, rows, weights, weight_decay=0.1)
+    aim = objective(machine, rows, weights, (0.1, 0.3))
     assert aim.incomplete == (missing > 0)
     place = np.random.default_rng(3).normal(0.0, 0.5, place_of(machine).size)
     climb = getattr(aim, name)
@@ -164,6 +164,41 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_steps_are_those_of_energies_of_centred_states(kind: str) -> None:
+    machine, rows = TRUTHS[kind], exact_states(TRUTHS[kind], 60)
+    aim = Objective(machine, rows, np.linspace(0.5, 1.5, 60))
+    values = (rows[:, :, None] == np.arange(3) if machine.kind.is_categorical else rows[:, :, None]).astype(float)
+    plain, from_means = (
+        np.concatenate([
+            np.einsum("neb,nec->nebc" if kind == "matrices" else "neb,neb->ne", x[:, SQUARE.first], x[:, SQUARE.second])
+            .reshape(60, -1),
+            *(values[:, units].prod(axis=1) for units in FACTORS * (kind == "factors")),
+            values.transpose(0, 2, 1).reshape(60, -1),
+        ], axis=1)
+        for x in (values, values - aim.wanted[1].T)
+    )  # fmt: skip
+    weights = RNG.permutation(np.linspace(-1.0, 1.0, 60))
+    change = plain @ aim.centred(weights @ plain) - from_means @ (weights @ from_means)
+    np.testing.assert_allclose(change, change[0])  # energies change alike, but for a constant
+    if kind == "spin":
+        lengths = np.linalg.eigvalsh(np.cov(from_means.T, aweights=np.linspace(0.5, 1.5, 60), ddof=0))
+        assert aim.largest_curvature() == pytest.approx(lengths[-1], rel=0.01)
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+@pytest.mark.parametrize("training", ["pseudo_likelihood", "exact"])
+def test_couplings_and_fields_have_penalties_of_their_own(kind: str, training: str) -> None:
+    rows = exact_states(TRUTHS[kind], 200)
+    learnt = unlearnt(kind, training=training, weight_decay=0.2, field_decay=0.03).fit(rows)
+    aim, place = Objective(learnt, rows), place_of(learnt)
+    slope = (aim.likelihood if training == "exact" else aim.pseudo)(place)[1]
+    np.testing.assert_allclose(
+        slope, joined(*(a * b for a, b in zip((0.2, 0.03), aim.split(place), strict=True))), atol=1e-5
+    )
+    assert learnt.fit(rows, resume=True).n_iter_ < 2
+
+
 @pytest.mark.parametrize(
     ("kind", "training", "missing"),
     [(kind, way, 0.0) for kind in TRUTHS for way in ("pcd", "ptt") if kind != "factors" or way == "pcd"]
@@ -174,7 +209,10 @@ def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, 
     if missing:
         rows, hidden = np.delete(rows, HIDDEN, axis=1), HIDDEN
     how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
-    exact, learnt = (unlearnt(kind, training=way, **how).fit(rows) for way in ("exact", training))
+    how |= {"momentum": 0.8} if kind == "matrices" else {}
+    exact, learnt = (
+        unlearnt(kind, training=way, **how).fit(rows, resume=kind == "matrices") for way in ("exact", training)
+    )
     lost = float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))
     assert abs(lost) < (0.02 if missing else 0.01)
     if kind == "spin":
@@ -324,6 +362,9 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({"n_sweeps": 1.5}, GOOD, "n_sweeps must be a whole number, at least 1, got 1.5"),
     ({"learning_rate": 0}, GOOD, "learning_rate must be a finite number, above 0, got 0"),
     ({"weight_decay": -1.0}, GOOD, "weight_decay must be a finite number, at least 0, got -1.0"),
+    ({"weight_decay": 0.1, "field_decay": 0}, np.ones((2, 9)), "unit 0 is never -1, to which no field is large"),
+    ({"field_decay": -1}, GOOD, "field_decay must be a finite number, at least 0, got -1"),
+    ({"momentum": 1}, GOOD, "momentum must be a number, at least 0 and below 1, got 1"),
     ({"tol": math.inf}, GOOD, "tol must be a finite number, above 0, got inf"),
 ]
 
