@@ -143,6 +143,8 @@ def _evaluated(found: Found) -> list[Table]:
     return [shown]
 
 
+# What the progress of each kind of run counts: of single chains, and of single units on graphs
+UNITS = {"train": "epochs", "sample": "sweeps", "evaluate": "steps", "graph": "updates", "transition": "updates"}
 LINES: dict[str, Callable[[Found], Sequence[RenderableType]]] = {
     "train": _trained,
     "sample": _sampled,

@@ -15,7 +15,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from .inputs import rows_of
-from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
+from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint, span_of
 from .sampling import SampleJob
 from .store import Stored
 
@@ -30,12 +30,17 @@ class AnnealingJob(SweepsJob):
 
     betas: tuple[float, ...]
 
-    part, asked_by, weights = "annealing", "betas", "log_weight"
+    part, asked_by, weights, task = "annealing", "betas", "log_weight", "evaluate-annealing"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
         """The steps between temperatures."""
         return (Sweeps(0, len(self.betas) - 1, self.checkpoint_every),)
+
+    def span(self, block: Block, segment: int) -> str:
+        """Return the steps of a segment, or sweeps before them."""
+        stage, _, first, n_sweeps = self.segment(segment)
+        return span_of(first, n_sweeps, "steps" if stage == len(self.stages) - 1 else "sweeps")
 
     def chains(self, stage: int) -> Chains:
         """See `SweepsJob`."""
@@ -62,7 +67,7 @@ class ReverseAnnealingJob(AnnealingJob):
     reverse: str
     n_sweeps: int
 
-    part, asked_by, weights = "reverse", "reverse", "reverse_log_weight"
+    part, asked_by, weights, task = "reverse", "reverse", "reverse_log_weight", "evaluate-reverse"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -96,6 +101,7 @@ class ThermalJob(AnnealingJob):
     """Annealed importance sampling from equally probable states, with the energy at each inverse temperature."""
 
     part = asked_by = "thermodynamics"
+    task = "evaluate-thermodynamics"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -126,7 +132,7 @@ class ThermalJob(AnnealingJob):
 class DrawsJob(SampleJob):
     """Draws of the model that are compared with rows, one for each chain."""
 
-    asked_by = "n_draws"
+    asked_by, task = "n_draws", "evaluate-draws"
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,7 @@ class LadderJob(SweepsJob):
     ladder_steps: int
 
     part = asked_by = "ladder"
+    task = "evaluate-ladder"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
@@ -177,12 +184,16 @@ class FreeEnergyJob(MachineJob):
 
     n_rows: int
 
-    part, asked_by, n_segments = "rows", "n_rows", 1
+    part, asked_by, n_segments, task = "rows", "n_rows", 1, "evaluate-rows"
 
     @property
     def blocks(self) -> list[Block]:
         """See `Job`."""
         return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
+
+    def span(self, block: Block, segment: int) -> str:
+        """Return the rows of a block."""
+        return span_of(block.offset, block.rows, "rows")
 
     @property
     def stored(self) -> list[Stored]:

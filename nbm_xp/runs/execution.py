@@ -2,8 +2,9 @@
 
 Each kind of run (a `Kind`) defines its jobs, the arrays that they write, and its results.
 
-Contract: results that are reported done are on disk. A task whose worker is lost is tried again, at most `TRIES`
-times in a row; any other failure ends the run with an error message and keeps the completed work.
+Contract: results that are reported done are on disk. A task whose worker died is tried again, at most `TRIES`
+times in a row; one whose worker left with notice, or whose scheduler was lost, any number of times. Any other failure
+ends the run with an error message and keeps the completed work.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
 from .job import Job, last_checkpoints
 from .store import Stored
-from .workers import Pool, WorkerLostError, Workers
+from .workers import Pool, TaskLostError, WorkerLostError, Workers
 
 Progress: TypeAlias = Callable[[int, int], object]
 
@@ -345,10 +346,15 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
         submit(blocks)
         while pending:
             run.check_lock()
+            again = Counter[str]()
             ended = [(pending.pop(future), future) for future in pool.wait(pending.keys(), timeout=1.0)]
             for number, future in ended:
                 try:
                     pool.check_result(future)
+                except TaskLostError as lost:
+                    again[str(lost)] += 1
+                    waiting.add(number)
+                    continue
                 except WorkerLostError as lost:
                     tries[number] += 1
                     run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
@@ -365,6 +371,8 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
                 progress(before + done, total)
                 if at[number] < n_segments:
                     waiting.add(number)
+            for why, count in again.items():
+                run.log(f"{job.part}: {count} tasks are submitted again: {why}")
             submit(itertools.chain.from_iterable((number, *needs[number]) for number, _ in ended))
     except BaseException as error:
         pool.stop(list(pending))

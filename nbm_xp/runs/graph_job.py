@@ -32,7 +32,7 @@ from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
-from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, write_checkpoint
+from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, span_of, write_checkpoint
 from .store import Stored
 
 GRAPH = "graph.zarr"
@@ -74,7 +74,7 @@ class GraphJob(Job):
     chunks: tuple[int, ...] | None
     checkpoint_every: int | None
 
-    part, shown = "blocks", "shown"
+    part, shown, task = "blocks", "shown", "graph"
     other_parts = (shown,)
 
     @property
@@ -173,13 +173,21 @@ class GraphJob(Job):
     # Tasks
 
     def n_steps(self, segment: int) -> int:
-        """Return the number of sweeps, or colours, in a segment."""
-        return self.division.step(self.schedule, segment - 1).n_sweeps if segment else 0
+        """Return the number of sweeps that end in a segment."""
+        ends = segment and not segment % self.division.colours
+        return self.division.step(self.schedule, segment - 1).n_sweeps if ends else 0
 
     def work(self, block: Block) -> int:
-        """Return the work in a sweep, or colour, of a block: units times chains."""
+        """Return the work in a sweep of a block: units times chains."""
         group, place = self._at(block)
         return math.prod(sizes[i] for sizes, i in zip(self.division.chunks, place, strict=True)) * group.n_chains
+
+    def span(self, block: Block, segment: int) -> str:
+        """Return the sweeps of a segment, and the colour if a sweep takes several."""
+        if not segment:
+            return "first states"
+        sweep, n_sweeps, colour, _ = self.division.step(self.schedule, segment - 1)
+        return span_of(sweep, n_sweeps) + (f" · colour {colour}" if self.chunks is None else "")
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Advance a block by a step, write the boundary states for its neighbours, and append the measurements."""

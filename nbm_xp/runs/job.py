@@ -91,6 +91,8 @@ class Job:
         Names of further folders of checkpoints.
     asked_by : str
         Name of the entry of the configuration that asks for the job; "" if every run has it.
+    task : str
+        What its tasks do, in letters and hyphens, by which dashboards group them.
     """
 
     directory: str
@@ -101,6 +103,7 @@ class Job:
     part: ClassVar[str]
     other_parts: ClassVar[tuple[str, ...]] = ()
     asked_by: ClassVar[str] = ""
+    task: ClassVar[str]
 
     @classmethod
     def of(cls, run: RunDirectory, arrays: str) -> Self:
@@ -141,6 +144,14 @@ class Job:
     def steps(self, block: Block, segment: int) -> int:
         """Return the amount of work in a segment of a block."""
         return self.n_steps(segment) * self.work(block)
+
+    def span(self, block: Block, segment: int) -> str:
+        """Return the part of a block's work that is in a segment, for people."""
+        return f"segment {segment}"
+
+    def describe(self, block: Block, segment: int) -> str:
+        """Return the name of a segment's task: what it does, a hyphen, which block, and which part of its work."""
+        return f"{self.task}-block {block.number} · {self.span(block, segment)}"
 
     def needs(self, block: Block) -> Sequence[int]:
         """Return the numbers of the blocks that must have completed as many segments first: none.
@@ -187,6 +198,17 @@ class Job:
         if found is None:
             raise ValueError(f"{self.folder()} is damaged: it lacks block {block.number}")
         return found
+
+
+def span_of(first: int, count: int, unit: str = "sweeps") -> str:
+    """Describe some of many by the numbers of those before and after them.
+
+    Examples
+    --------
+    >>> span_of(400, 200)
+    'sweeps 400–600'
+    """
+    return f"{unit} {first}–{first + count}"
 
 
 def _hashable(value: Any) -> Any:
@@ -394,6 +416,11 @@ class SweepsJob(MachineJob):
     def n_steps(self, segment: int) -> int:
         """Return the number of sweeps in a segment."""
         return self.segment(segment).n_sweeps
+
+    def span(self, block: Block, segment: int) -> str:
+        """Return the sweeps of a segment."""
+        _, _, first, n_sweeps = self.segment(segment)
+        return span_of(first, n_sweeps)
 
     def begin(self, block: Block) -> Arrays:
         """Return the first states of a block of chains."""

@@ -225,7 +225,7 @@ class SampleJob(SweepsJob):
     clamp: tuple[tuple[str, str], ...]
     ladder: str | None
 
-    part = "chains"
+    part, task = "chains", "sample"
 
     @property
     def stages(self) -> Sequence[Sweeps]:

@@ -13,9 +13,8 @@ import pathlib
 import queue
 import re
 import threading
-import time
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeAlias
 
@@ -25,6 +24,7 @@ from nbm_xp.files import Place, leftover_name, place_of, write_whole
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
+from .connections import Connection
 from .directory import RunError
 from .job import Block, Job, run_segment
 
@@ -32,11 +32,13 @@ ASKED = 3  # number of times that a cluster is asked for workers that respond
 
 Task: TypeAlias = Any  # A future of a segment, of `concurrent.futures` or of Dask
 
-_GO_ON = "resume the run when there is one again"
-
 
 class WorkerLostError(Exception):
     """Raised for a task whose worker died; the task can be tried again."""
+
+
+class TaskLostError(WorkerLostError):
+    """Raised for a task that was lost but not by its doing: its worker left with notice, or its scheduler is gone."""
 
 
 class ThreadPool:
@@ -93,20 +95,15 @@ def _taken(done: queue.SimpleQueue[Task], pending: Collection[Task], timeout: fl
 class ClusterPool:
     """A Dask cluster."""
 
-    def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0, patience: float = 600.0) -> None:
-        self._client = client
+    def __init__(self, connection: Connection, cluster: Any = None, workers: int = 0) -> None:
+        self._connection = connection
         self._cluster = cluster
         self._settings = contextlib.ExitStack()
-        self._address = address
         self._workers = workers
-        self._patience = patience
-        self._alone_since: float | None = None
         self._distributed = need("distributed")
-        self._closed: type[OSError] = need("distributed.comm").CommClosedError
-        self._run = uuid.uuid4().hex[:12]
+        self._run = uuid.uuid4().hex[:6]
         self._count = 0
         self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
-        self.dashboard: str | None = client.dashboard_link or None
 
     @classmethod
     def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str, patience: float) -> ClusterPool:
@@ -124,28 +121,20 @@ class ClusterPool:
                 host="127.0.0.1",
                 dashboard_address=dashboard_address,
             )
-            pool = cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count, patience)
+            client = distributed.Client(cluster, set_as_default=False)
+            pool = cls(Connection(client, None, patience), cluster, count)
             pool._settings = settings.pop_all()  # Dask reads it when a worker dies
         return pool
 
     @classmethod
     def existing(cls, address: str, patience: float) -> ClusterPool:
         """Connect to an existing cluster."""
-        distributed = need("distributed")
-        try:
-            client = distributed.Client(address, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise RunError(f"there is no Dask cluster at {address}: {error}") from error
-        return cls(client, None, f"at {address}", patience=patience)
+        return cls(Connection.open(address, patience))
 
-    @contextlib.contextmanager
-    def _reached(self) -> Iterator[None]:
-        """Raise `RunError` if the scheduler cannot be reached."""
-        self._lost()
-        try:
-            yield
-        except self._closed as error:
-            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
+    @property
+    def dashboard(self) -> str | None:
+        """Address of the cluster's dashboard."""
+        return self._connection.client.dashboard_link or None
 
     def check(self, folder: Place) -> None:
         """Check that all workers share a folder with this process and have this package.
@@ -159,13 +148,13 @@ class ClusterPool:
             return
         answered = 0
         for _ in range(ASKED):
-            with self._reached():
-                answers = self._client.run(_answer, os.fspath(folder), on_error="return")
+            self._connection.wait_for_workers()
+            answers = self._connection.ask(lambda client: client.run(_answer, os.fspath(folder), on_error="return"))
             for worker, answer in answers.items():
                 answered += self._accepted(folder, worker, answer)
             if answered:
                 return
-        raise RunError(f"the cluster {self._address} has no workers that answer: start some")
+        raise RunError(f"the cluster {self._connection} has no workers that answer: start some")
 
     def _accepted(self, folder: Place, worker: str, answer: object) -> bool:
         """Return True if a worker shares the folder, False if it died before responding; else raise `RunError`."""
@@ -182,64 +171,57 @@ class ClusterPool:
     def submit(self, job: Job, block: Block, segment: int) -> Task:
         """See `ThreadPool`."""
         self._count += 1
-        key = f"nbm_xp-{self._run}-block-{block.number}-segment-{segment}-{self._count}"
-        with self._reached():
-            future = self._client.submit(run_segment, job, block, segment, key=key, pure=False)
-        future.add_done_callback(self._done.put)
+        key = f"{job.describe(block, segment)} · {self._run}.{self._count}"  # unique
+        future: Task = concurrent.futures.Future()  # of a task that is lost already
+        if self._connection.is_open:
+            try:
+                future = self._connection.client.submit(run_segment, job, block, segment, key=key, pure=False)
+            except OSError:
+                self._connection.failed()
+        if isinstance(future, concurrent.futures.Future):
+            self._done.put(future)
+        else:
+            future.add_done_callback(self._done.put)
         return future
 
     def wait(self, pending: Collection[Task], timeout: float) -> list[Task]:
         """See `ThreadPool`."""
-        done = _taken(self._done, pending, timeout)
-        if done:
-            self._alone_since = None
-        else:
-            self._look_for_workers()
-            self._restore()
-        return done
+        client = self._connection.client
+        if not self._connection.restore():
+            if done := _taken(self._done, pending, timeout):
+                self._connection.found()
+                return done
+            self._connection.look_for_workers()
+            self._restart()
+        # A scheduler that came back has none of the tasks.
+        return [] if self._connection.client is client else list(pending)
 
-    def _look_for_workers(self) -> None:
-        """Raise `RunError` if there has been no worker for longer than the timeout."""
-        with self._reached():
-            there = bool(self._client.nthreads())
-        now = time.monotonic()
-        self._alone_since = None if there else self._alone_since or now
-        if self._alone_since is not None and now - self._alone_since > self._patience:
-            gone = f"the cluster {self._address} has had no workers for {self._patience:g} seconds"
-            raise RunError(f"{gone}: start some, and resume the run")
-
-    def _restore(self) -> None:
+    def _restart(self) -> None:
         """Replace workers of a local cluster that Dask does not restart: those killed while starting."""
         if self._cluster is not None and len(self._cluster.workers) < self._workers:
             self._cluster.scale(self._workers)
 
     def check_result(self, future: Task) -> None:
         """See `ThreadPool`."""
-        if future.status == "finished":
-            return
-        self._lost()
-        if future.status != "error":
-            raise WorkerLostError(f"a task was {future.status}")
-        with self._reached():
+        if isinstance(future, concurrent.futures.Future) or future.status not in ("finished", "error"):
+            raise TaskLostError("the scheduler was lost")
+        if future.status == "error":
             error = future.exception()
-        if isinstance(error, self._distributed.KilledWorker):
+            if not isinstance(error, self._distributed.KilledWorker):
+                raise error
+            if self._connection.left_with_notice(error.last_worker.address):
+                raise TaskLostError("their workers left") from error
             raise WorkerLostError(str(error)) from error
-        raise error
-
-    def _lost(self) -> None:
-        """Raise `RunError` if the scheduler is gone."""
-        if self._client.status != "running":
-            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}")
 
     def stop(self, pending: Collection[Task]) -> None:
         """See `ThreadPool`."""
-        with contextlib.suppress(self._closed):  # then no task is running
-            if self._client.status == "running":
-                self._client.cancel(list(pending), force=True)
+        with contextlib.suppress(OSError):  # then no task is running
+            if self._connection.is_open:
+                self._connection.client.cancel(list(pending), force=True)
 
     def close(self) -> None:
         """See `ThreadPool`."""
-        self._client.close()
+        self._connection.close()
         if self._cluster is not None:
             self._cluster.close()
         self._settings.close()
@@ -286,7 +268,8 @@ class Workers:
         from this machine only. Anyone with access to the dashboard can inspect the computation; ``":8787"`` makes it
         accessible to all machines that can reach this one.
     worker_timeout : float, optional
-        Seconds to wait for a new worker when a cluster has lost its last one. Defaults to 600.
+        Seconds to wait for a new worker when a cluster has lost its last one, and for a scheduler at the same address
+        when an existing cluster has lost its scheduler. Defaults to 600.
 
     Attributes
     ----------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 import random
 import signal
 from collections.abc import Iterator
@@ -11,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nbm_xp.runs import RunError, Workers, resume
+from nbm_xp.runs import Workers, resume
 from tests.faults.test_killed_clients import CLIENT, interrupted
 from tests.faults.test_killed_workers import Killer, pids_of
-from tests.faults.test_lost_schedulers import Cluster, wait_for_workers
+from tests.helpers.clusters import Processes
 from tests.helpers.object_store import BUCKET, ObjectStore, serving
 from tests.helpers.runs import RUNS, left_off, program, results_of, whole
 
@@ -87,30 +85,18 @@ def test_workers_killed(store: ObjectStore) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(12))
-def test_schedulers_killed(number: int, store: ObjectStore, tmp_path: pathlib.Path) -> None:
-    """Its workers live in a folder of their own and share the store alone."""
+def test_schedulers_killed(number: int, store: ObjectStore) -> None:
+    """Its workers share the store alone; others come with the next scheduler."""
     place, chance = f"s3://{BUCKET}/schedulers/{number}", random.Random(number).random() * 0.9
 
-    def kill(done: int, total: int) -> None:
-        if done > chance * total:
-            os.kill(clusters[0].scheduler.pid, signal.SIGKILL)
-            clusters[0].scheduler.wait()
+    def restart(done: int, total: int) -> None:
+        if done > chance * total and cluster.scheduler is first:
+            first.kill()
+            cluster.begin(1)
 
-    clusters = []
-    try:
+    with Processes(1, store.settings) as cluster, Workers(cluster.address) as workers:
+        first = cluster.scheduler
         with store.faults(number, SHARE):
-            for folder in (tmp_path / "one", tmp_path / "two"):
-                folder.mkdir()
-                clusters.append(cluster := Cluster(folder))
-                cluster.worker()
-                with Workers(cluster.address) as workers:
-                    wait_for_workers(workers, 1)
-                    if len(clusters) == 2:
-                        resume(place, scheduler=workers)
-                        break
-                    with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone: resume the run"):
-                        RUNS["sample"](place, scheduler=workers, progress=kill)
-    finally:
-        for cluster in clusters:
-            cluster.close()
+            RUNS["sample"](place, scheduler=workers, progress=restart)
+        assert cluster.scheduler is not first
     assert results_of(place) == whole("sample")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from dask.utils import key_split
 
 from nbm_xp.runs import RunError, read_result, resume
 from nbm_xp.runs.execution import kind_of
@@ -22,9 +23,13 @@ def test_a_run_broken_off_goes_on_to_the_same_bytes(name: str, share: float, tmp
     with pytest.raises(RunError, match="is not finished: resume it by"):
         read_result(tmp_path / "run")
     run = resume(tmp_path / "run", progress=lambda *done: told.append(done))
-    n_jobs = 1 if run.kind == "train" else len(kind_of(run.kind)(run).jobs)
-    assert reported <= max(done for done, _ in told[:n_jobs])  # each job says where it goes on
+    jobs = kind_of(run.kind)(run).jobs
+    assert reported <= max(done for done, _ in told[: max(1, len(jobs))])  # each job says where it goes on
     assert told[-1][0] == told[-1][1]
+    for job in jobs:  # a dashboard tells tasks apart, and groups them by what they do
+        names = [job.describe(block, segment) for block in job.blocks for segment in range(job.n_segments)]
+        assert len(set(names)) == len(names)
+        assert {key_split(name) for name in names} == {job.task}
     assert results_of(run.path) == whole(name)
     # What was needed to go on is gone, and going on with what is finished changes nothing.
     assert not (run.path / "checkpoints").exists()

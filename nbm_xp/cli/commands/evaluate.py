@@ -13,7 +13,7 @@ from nbm_xp import runs
 from .. import inputs
 from ..errors import InputError
 from ..output import Bar
-from ..results import compute_run
+from ..results import UNITS, compute_run
 from . import options
 
 EXAMPLES = (
@@ -74,4 +74,4 @@ def evaluate(
             return runs.evaluate(machine, place, rows, scheduler=workers, progress=bar.advance, **settings)
 
         about = {"model": str(model), "data": data} | ({"run": None} if out is None else {})
-        compute_run("evaluating", place, estimate, as_json, where, unit="steps", about=about)
+        compute_run("evaluating", place, estimate, as_json, where, unit=UNITS["evaluate"], about=about)

@@ -11,7 +11,7 @@ from nbm_xp import runs
 
 from .. import inputs
 from ..errors import InputError
-from ..results import compute_run
+from ..results import UNITS, compute_run
 from . import options
 
 EXAMPLES = (
@@ -59,7 +59,7 @@ def lattice(
             checkpoint_every=checkpoint_every, random_state=seed, scheduler=workers, progress=bar.advance,
         )  # fmt: skip
 
-    compute_run("measuring", out, measure, as_json, where)
+    compute_run("measuring", out, measure, as_json, where, unit=UNITS["transition"])
 
 
 def _temperatures(text: str) -> list[float]:

@@ -12,7 +12,7 @@ from nbm_xp import runs
 from .. import inputs
 from ..errors import InputError
 from ..output import Bar
-from ..results import compute_run
+from ..results import UNITS, compute_run
 from . import options
 
 EXAMPLES = (
@@ -41,4 +41,4 @@ def resume(
     def go_on(bar: Bar, workers: Any) -> runs.RunDirectory:
         return runs.resume(path, scheduler=workers or "threads", progress=bar.advance)
 
-    compute_run("resuming", path, go_on, as_json, None if trains else where, unit="epochs" if trains else "sweeps")
+    compute_run("resuming", path, go_on, as_json, None if trains else where, unit=UNITS[run.kind])

@@ -1,0 +1,136 @@
+"""The connection of a run to the scheduler of a Dask cluster, opened again when the scheduler is lost.
+
+Contract: a run waits for at most `patience` seconds in a row, in which there is no scheduler or no worker. A scheduler
+that starts again at its address knows nothing of earlier tasks: the run submits again what was not done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar
+
+from nbm_xp.package import need
+
+from .directory import RunError
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+ATTEMPT = 10.0  # seconds, at most, of one attempt to connect again
+_PAUSE = 0.2  # seconds between attempts
+
+
+class Connection:
+    """A client of a cluster.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        The present client: another one after the scheduler was lost.
+    address : str or None
+        The scheduler's address; None for a cluster of this process, whose scheduler cannot come back.
+    """
+
+    def __init__(self, client: Any, address: str | None, patience: float) -> None:
+        self.client, self.address, self._patience = client, address, patience
+        self._alone_since: float | None = None
+        self._failed = False
+
+    @classmethod
+    def open(cls, address: str, patience: float) -> Self:
+        """Connect to an existing cluster; raise `RunError` if there is none."""
+        try:
+            return cls(_client(address), address, patience)
+        except (OSError, ValueError) as error:
+            raise RunError(f"there is no Dask cluster at {address}: {error}") from error
+
+    def __str__(self) -> str:
+        return "on this machine" if self.address is None else f"at {self.address}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the scheduler can be reached, as far as is known."""
+        return not self._failed and self.client.status == "running"
+
+    def failed(self) -> None:
+        """Note that a request failed: a client does not know that a scheduler was shut down."""
+        self._failed = True
+
+    def found(self) -> None:
+        """Note that there are workers."""
+        self._alone_since = None
+
+    def _left(self, lost: str) -> float:
+        """Return the seconds left to wait for workers; raise `RunError` if there are none."""
+        now = time.monotonic()
+        self._alone_since = now if self._alone_since is None else self._alone_since
+        left = self._alone_since + self._patience - now
+        if left <= 0 or (self.address is None and not self.is_open):
+            raise RunError(lost)
+        return left
+
+    def restore(self) -> bool:
+        """Connect again if the scheduler was lost, and return whether it was.
+
+        Raises
+        ------
+        RunError
+            If the scheduler does not come back in time.
+        """
+        if self.is_open:
+            return False
+        lost = f"the scheduler {self} is gone, and none came back in {self._patience:g} seconds"
+        while not self.is_open:
+            left = self._left(f"{lost}: resume the run when there is one again")
+            if self._failed or self.client.status != "connecting":  # else the client tries, for some time
+                with contextlib.suppress(OSError):
+                    self.client.close()
+                    self.client, self._failed = _client(self.address, timeout=min(left, ATTEMPT)), False
+                    break
+            time.sleep(_PAUSE)
+        return True
+
+    def ask(self, request: Callable[[Any], _T]) -> _T:
+        """Return the result of a function of the client, which is called again if the scheduler was lost."""
+        while True:
+            self.restore()
+            try:
+                return request(self.client)
+            except OSError:
+                self.failed()
+
+    def look_for_workers(self) -> bool:
+        """Return whether there are workers; raise `RunError` if there have been none for longer than the patience."""
+        if self.ask(lambda client: client.nthreads()):
+            self.found()
+            return True
+        gone = f"the cluster {self} has had no workers for {self._patience:g} seconds"
+        self._left(f"{gone}: start some, and resume the run")
+        return False
+
+    def wait_for_workers(self) -> None:
+        """Wait for a worker. A task waits for it too, so that an adaptive cluster starts one."""
+        if not self.look_for_workers():
+            _LOG.warning("the cluster %s has no workers: waiting for some", self)
+            task = self.ask(lambda client: client.submit(os.getpid, key=f"wait-{uuid.uuid4().hex}", pure=False))
+            while not self.look_for_workers():
+                time.sleep(_PAUSE)
+            del task
+
+    def left_with_notice(self, worker: str) -> bool:
+        """Return whether a worker that is gone had said that it would leave."""
+        events: Any = self.ask(lambda client: client.get_events(worker))
+        return any(isinstance(said, Mapping) and said.get("action") == "closing-worker" for _, said in events)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.client.close()
+
+
+def _client(address: str | None, **options: Any) -> Any:
+    return need("distributed").Client(address, set_as_default=False, **options)
