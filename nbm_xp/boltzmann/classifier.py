@@ -10,6 +10,7 @@ H. Larochelle and Y. Bengio, "Classification using discriminative restricted Bol
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -23,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
+from nbm_xp.machines.minibatches import is_missing
 from nbm_xp.machines.rows import checked_rows
 from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, to_numpy
@@ -101,7 +103,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or table of shape (rows, features)
-            Values in [0, 1], or in the range of the kind `visible`.
+            Values in [0, 1], or in the range of the kind `visible`; NaN where a value is missing, which is drawn given
+            the others and the label, anew for each step.
         y : array or list of shape (rows,)
             Labels, whole numbers or strings, of at least two classes.
         sample_weight : array of shape (rows,), optional
@@ -117,7 +120,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             If a hyperparameter, the rows or the labels are invalid; the classifier is then unchanged.
         """
         names, features = column_names(X), kind_of(self.visible, "visible", hidden=False)
-        X = checked_rows(X, within=features.within, owner=type(self).__name__)
+        X = checked_rows(X, within=features.within, missing=True, owner=type(self).__name__)
         labels = _labels(y, X.shape[0])
         listed = labels.tolist()
         known = sorted(set(listed))
@@ -145,11 +148,13 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         self._name_features(names)
 
     def predict_proba(self, X: Rows) -> Array:
-        """Return the exact probability of each class.
+        """Return the probability of each class given the features: exact, unless values are missing.
 
         Parameters
         ----------
         X : array or table of shape (rows, n_features_in_)
+            Of rows with missing values, NaN, the result is an average along 10 Markov chains of 100 sweeps, which draw
+            these values and the label; the random numbers are the same in each call.
 
         Returns
         -------
@@ -159,7 +164,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return B.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Rows) -> Array:
-        """Return the logarithm of the exact probability of each class.
+        """Return the logarithm of `predict_proba`.
 
         Parameters
         ----------
@@ -191,9 +196,19 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """Return the log-probability of rows and each class, up to a constant for each row."""
         check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
-        X = checked_rows(X, self.n_features_in_, within=within, owner=type(self).__name__)
+        X = checked_rows(X, self.n_features_in_, within=within, missing=True, owner=type(self).__name__)
         self.rbm_.state_.same_library(X)
-        return self.rbm_.state_.function("classes", self._compile_scores)(X)
+        return self.rbm_._by_rows(X, self.rbm_.state_.function("classes", self._compile_scores), self._average_scores)[
+            0
+        ]
+
+    def _average_scores(self, X: Array) -> list[Array]:
+        """Return the logarithms of average probabilities of classes: see `MissingValuesMixin._by_rows`."""
+        xp, count = array_namespace(X), len(self.classes_)
+        rows = B.concatenate([X, xp.full_like(X[:, :1], math.nan)], axis=1)
+        means, errors, _ = self.rbm_._conditional_means(rows, 0, 10, 100)
+        lacking = B.cast(B.any(is_missing(X), axis=1, keepdims=True), B.dtype(means))
+        return [B.log(means[:, -count:]), errors[:, -count:], lacking]
 
     def _compile_scores(self) -> Function:
         parameters = self.rbm_.state_.parameters
@@ -239,7 +254,9 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return model
 
     def __sklearn_tags__(self) -> Any:
-        return describe_rows(super().__sklearn_tags__(), self.visible)
+        tags = describe_rows(super().__sklearn_tags__(), self.visible)
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def class_scores(parameters: Parameters, features: Array, n_classes: int) -> Array:

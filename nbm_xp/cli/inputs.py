@@ -98,6 +98,7 @@ def read_rows(
     values: Values | None = BINARY.within,
     n_features: int | None = None,
     owner: str = "the model",
+    missing: bool = False,
 ) -> Array:
     """Read and validate rows from a file or by name.
 
@@ -116,6 +117,8 @@ def read_rows(
         Required number of features.
     owner : str, optional
         Object that requires `n_features`, for error messages.
+    missing : bool, optional
+        Whether values may be missing, NaN; they stay NaN with a threshold.
 
     Returns
     -------
@@ -130,13 +133,13 @@ def read_rows(
         rows = _digits(source.partition(":")[2]) if source in DATA_NAMES else _read_array(source, part)
     try:
         allowed = None if threshold is not None else values
-        checked_rows(rows, n_features, name=source, within=allowed, clip=False, owner=owner)
+        checked_rows(rows, n_features, name=source, within=allowed, clip=False, missing=missing, owner=owner)
         known_length(rows, source)
     except ValueError as error:
         hint = "; --threshold makes them 0 and 1" if ", got values from " in str(error) else ""
         raise InputError(f"{error}{hint}") from error
     if threshold is not None:
-        return (rows >= threshold).astype("float32")
+        return np.where(rows != rows, rows, rows >= threshold).astype("float32")
     if rows.dtype.kind == "f":
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype("float32")
     if rows.dtype == np.bool_ or rows.max() > 1:
@@ -289,9 +292,9 @@ def read_model(path: Place, name: str | None = None) -> Model:
     return model
 
 
-def rows_for(model: Model, path: Place, data: str, threshold: float | None, part: str) -> Array:
+def rows_for(model: Model, path: Place, data: str, threshold: float | None, part: str, missing: bool = False) -> Array:
     """Read rows for the model at a path."""
-    return read_rows(data, threshold, part, values_of(model), model.n_features_in_, str(path))
+    return read_rows(data, threshold, part, values_of(model), model.n_features_in_, str(path), missing)
 
 
 def values_of(model: Model) -> Values | None:

@@ -68,7 +68,8 @@ def evaluate(
     directory : path-like
         The run's directory, or its address in an object store, which must not exist or be empty.
     X : array of shape (rows, visible units), optional
-        Rows to evaluate, copied into the run's directory (a Dask array block by block).
+        Rows to evaluate, copied into the run's directory (a Dask array block by block). Of a row with missing values,
+        NaN, it is the log-likelihood of the others: see `RBM.log_likelihood`.
     n_chains, n_temperatures, betas : optional
         Number of chains and inverse temperatures of annealed importance sampling: see `RBM.ais`.
     log_z : float or AISEstimate, optional
@@ -87,7 +88,7 @@ def evaluate(
         chains: see `RBM.thermodynamics`.
     adversarial_accuracy : bool, optional
         Whether to compare the first rows of `X`, at most `n_chains` of them, which should be in random order, with as
-        many draws of the model, one from each chain: see `RBM.adversarial_accuracy`.
+        many draws of the model, one from each chain: see `RBM.adversarial_accuracy`. Rows must then be complete.
     chunks : int, optional
         Number of chains in a block. Defaults to 128.
     checkpoint_every : int, optional
@@ -148,7 +149,8 @@ def evaluate(
     rows = 0
     if X is not None:
         check_names(model.state_.feature_names, X)
-        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within)
+        within = topology.units[0].within
+        X = checked_rows(X, model.n_features_in_, within=within, missing=not adversarial_accuracy)
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")

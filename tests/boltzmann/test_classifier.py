@@ -51,6 +51,22 @@ def test_it_learns_to_tell_classes(settings: dict[str, Any]) -> None:
     assert fitted(**settings).score(*clusters(1)) > 0.95
 
 
+def test_missing_features_are_drawn() -> None:
+    rows, labels = clusters()
+    rows[np.random.default_rng(2).random(rows.shape) < 0.25] = np.nan
+    rows[::3] = clusters()[0][::3]
+    model = RBMClassifier(12, n_iter=40, random_state=0).fit(rows, labels)
+    assert model.score(*clusters(1)) > 0.95
+    joint = [np.concatenate([rows, np.full((150, 1), number, "float32")], axis=1) for number in range(3)]
+    weights = np.exp(-np.stack([model.rbm_.free_energy(each) for each in joint], axis=1).astype("float64"))
+    exact, found = weights / weights.sum(axis=1, keepdims=True), model.predict_proba(rows)
+    np.testing.assert_allclose(found[::3], exact[::3], atol=1e-4)
+    assert np.abs(found - exact).max() < 0.12  # 10 chains of 50 sweeps
+    assert np.abs(found - exact).mean() < 0.01
+    lazy = pytest.importorskip("dask.array").from_array(rows, chunks=(40, 12))
+    np.testing.assert_allclose(model.predict_proba(lazy), found, atol=1e-5)
+
+
 def test_what_is_as_for_the_machine_is_so_by_default() -> None:
     own, machine = RBMClassifier().get_params(), RBM().get_params()
     assert {name: own[name] for name in own.keys() & machine.keys()}.items() <= machine.items()

@@ -47,6 +47,19 @@ def test_train_reads_files(source: str) -> None:
     assert RBM.load(f"run/{MODEL}").components_.shape == (3, 9)
 
 
+def test_values_may_be_missing() -> None:
+    grey = np.where(np.random.default_rng(1).random(SCANS.shape) < 0.1, np.nan, 0.8 * SCANS + 0.1)
+    np.savez("grey.npz", train=grey, test=grey[:10])
+    rows = np.where(np.isnan(grey), grey, SCANS).astype("float32")
+    ran(*SMALL, "--data", "grey.npz", "--threshold", "0.5", "--n-iter", "2")
+    learned = RBM.load(f"run/{MODEL}")
+    same = RBM(3, batch_size=20, n_iter=2, schedule="linear", random_state=5).fit(rows)
+    np.testing.assert_array_equal(learned.components_, same.components_)
+    found = told("evaluate", "--data", "grey.npz", "--threshold", "0.5", "--n-chains", "10")
+    assert found["mean_log_likelihood"] == pytest.approx(float(same.log_likelihood(rows[:10]).mean()), abs=1e-5)
+    ran("plot", "run", "--what", "diagnostics", "--out", "grey.png")
+
+
 def test_the_demo_leaves_a_run_alone() -> None:
     np.save("scans.npy", SCANS)
     ran(*SMALL, "--n-iter", "1")

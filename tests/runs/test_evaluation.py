@@ -57,11 +57,13 @@ MACHINES = {
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> None:
-    model = MACHINES[name]()
-    run = evaluate(model, tmp_path / "run", ROWS, reverse=True, **ASKED)
+    model, rows = MACHINES[name](), ROWS.copy()
+    if name in ("rbm", "stack"):
+        rows[::2, ::3] = np.nan
+    run = evaluate(model, tmp_path / "run", rows, reverse=True, **ASKED)
     found = read_evaluation(run.path)
     with one_thread():
-        wanted = model.free_energy(ROWS.astype(str(model.state_.parameters.dtype)))
+        wanted = model.free_energy(rows.astype(str(model.state_.parameters.dtype)))
     energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
     np.testing.assert_array_equal(energies, wanted)
     assert found.mean_log_likelihood == -wanted.astype("float64").mean() - found.log_z
@@ -71,7 +73,7 @@ def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> Non
         assert estimate is not None
         assert estimate.log_z_low < exact < estimate.log_z_high
         assert estimate.log_weights.shape == (60,)
-    likelihoods = model.log_likelihood(ROWS, exact)
+    likelihoods = model.log_likelihood(rows, exact)
     assert found.log_z == found.exact == exact
     assert found.mean_log_likelihood == pytest.approx(float(likelihoods.mean()), abs=1e-4)
     assert found.mean_log_likelihood_low == found.mean_log_likelihood == found.mean_log_likelihood_high
@@ -150,7 +152,7 @@ def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: An
     [
         (ROWS[:, :3], {}, "X has 3 features, but the model is expecting 20"),
         (ROWS[:0], {}, "X must have at least one row"),
-        (ROWS * np.nan, {}, r"X must have values in \[0, 1\]"),
+        (ROWS * np.nan, {"adversarial_accuracy": True}, r"X must have values in \[0, 1\], got NaN"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),
         (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
         (ROWS, {"log_z": 1.0, "thermodynamics": True}, "thermodynamics must be left out where log_z is given"),

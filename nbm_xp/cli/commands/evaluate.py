@@ -61,7 +61,7 @@ def evaluate(
     if out is not None:
         inputs.check_new_run(out)
     machine = inputs.read_model(model, library)
-    rows = None if data is None else inputs.rows_for(machine, model, data, threshold, "test")
+    rows = None if data is None else inputs.rows_for(machine, model, data, threshold, "test", missing=True)
     settings: dict[str, Any] = {
         name: context.params[name]
         for name in ("n_chains", "n_temperatures", "reverse", "n_sweeps", "chunks", "checkpoint_every", "library")

@@ -90,7 +90,7 @@ def train(
         learning["visible"] = f"categorical:{letters.size}"
     with inputs.input_errors():
         values = kind_of(learning["visible"], "--visible", hidden=False).within
-    rows = inputs.read_rows(data, threshold, "train", values)
+    rows = inputs.read_rows(data, threshold, "train", values, missing=True)
     held = None if held_out is None else inputs.read_rows(held_out, threshold, "valid", values)
     if letters is None and identity is not None:
         raise InputError("--identity is for sequences, and --data has none")

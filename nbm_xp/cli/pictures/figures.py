@@ -148,7 +148,8 @@ class Source:
         if "data" not in about:
             return None
         try:
-            rows = inputs.read_rows(about["data"], about.get("threshold"), "train", inputs.values_of(self.model))
+            values = inputs.values_of(self.model)
+            rows = inputs.read_rows(about["data"], about.get("threshold"), "train", values, missing=True)
         except InputError:  # they have moved; the rest of the picture is drawn without them
             return None
         return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
