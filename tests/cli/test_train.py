@@ -51,7 +51,7 @@ def test_values_may_be_missing() -> None:
     grey = np.where(np.random.default_rng(1).random(SCANS.shape) < 0.1, np.nan, 0.8 * SCANS + 0.1)
     np.savez("grey.npz", train=grey, test=grey[:10])
     rows = np.where(np.isnan(grey), grey, SCANS).astype("float32")
-    ran(*SMALL, "--data", "grey.npz", "--threshold", "0.5", "--n-iter", "2")
+    ran(*SMALL, "--data", "grey.npz", "--threshold", "0.5", "--n-iter", "2", "--held-out", "scans.npy")
     learned = RBM.load(f"run/{MODEL}")
     same = RBM(3, batch_size=20, n_iter=2, schedule="linear", random_state=5).fit(rows)
     np.testing.assert_array_equal(learned.components_, same.components_)
