@@ -24,7 +24,7 @@ from nbm_xp.graphs.likelihoods import Objective, joined, place_of
 from nbm_xp.graphs.neighbourhoods import Neighbourhood
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import NotFittedError
-from tests.helpers.libraries import LIBRARIES, Library, libraries
+from tests.helpers.libraries import LIBRARIES, Library, libraries, on_libraries
 
 RNG = np.random.default_rng(7)
 COUPLINGS, FIELDS = RNG.normal(0.0, 0.4, 18), RNG.normal(0.0, 0.3, 9)
@@ -202,13 +202,13 @@ def test_couplings_and_fields_have_penalties_of_their_own(kind: str, training: s
 @pytest.mark.parametrize(
     ("kind", "training", "missing"),
     [(kind, way, 0.0) for kind in TRUTHS for way in ("pcd", "ptt") if kind != "factors" or way == "pcd"]
-    + [("spin", "pcd", 0.3), ("binary", "ptt", 0.2), ("potts", "ptt", 0.2), ("matrices", "pcd", 0.2)],
+    + [("spin", "pcd", 0.3), ("potts", "ptt", 0.2), pytest.param("matrices", "pcd", 0.2, marks=pytest.mark.slow)],
 )
 def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, missing: float) -> None:
     rows, hidden = with_gaps(exact_states(TRUTHS[kind], 500), missing), None
     if missing:
         rows, hidden = np.delete(rows, HIDDEN, axis=1), HIDDEN
-    how = {"n_iter": 400, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
+    how = {"n_iter": 200, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
     how |= {"momentum": 0.8} if kind == "matrices" else {}
     exact, learnt = (
         unlearnt(kind, training=way, **how).fit(rows, resume=kind == "matrices") for way in ("exact", training)
@@ -216,8 +216,8 @@ def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, 
     lost = float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))
     assert abs(lost) < (0.02 if missing else 0.01)
     if kind == "spin":
-        again = unlearnt(kind, training=training, **how).fit(rows)
-        np.testing.assert_array_equal(again.couplings_, learnt.couplings_)
+        once, again = (unlearnt(kind, training=training, **how | {"n_iter": 20}).fit(rows) for _ in range(2))
+        np.testing.assert_array_equal(again.couplings_, once.couplings_)
 
 
 def test_chains_exchange_where_sweeps_alone_stay_on_one_side() -> None:
@@ -226,16 +226,15 @@ def test_chains_exchange_where_sweeps_alone_stay_on_one_side() -> None:
     rows[:140] *= -1  # two valleys, of shares 0.7 and 0.3
     flips = np.random.default_rng(1).random(rows.shape) < 0.03
     rows = np.where(flips, -rows, rows)
-    how = {"n_iter": 600, "n_chains": 64, "weight_decay": 1e-3, "random_state": 1}
+    how = {"n_iter": 300, "n_chains": 64, "weight_decay": 1e-3, "random_state": 1}
     learnt = GraphMachine(graph, training="ptt", **how).fit(rows)
     exact = GraphMachine(graph, training="exact", weight_decay=1e-3).fit(rows)
     assert abs(float(np.mean(exact.log_likelihood(rows) - learnt.log_likelihood(rows)))) < 0.05
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("kind", TRUTHS)
-def test_every_library_learns_the_same(kind: str, library: Library) -> None:
-    truth = TRUTHS[kind]
+@pytest.mark.parametrize(("truth", "library"), on_libraries(TRUTHS, LIBRARIES))
+def test_every_library_learns_the_same(truth: GraphMachine, library: Library) -> None:
+    kind = next(name for name in TRUTHS if TRUTHS[name] is truth)
     rows, weights = exact_states(truth, 60), np.linspace(1.0, 2.0, 60)
     want = unlearnt(kind, weight_decay=0.05).fit(rows, sample_weight=weights)
     machine = unlearnt(kind, weight_decay=0.05)

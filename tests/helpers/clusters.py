@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -18,9 +19,18 @@ import pytest
 
 import nbm_xp
 
-__all__ = ["Processes", "two_processes"]
+__all__ = ["Processes", "begin_workers_from_one_process", "two_processes"]
 
 _PYTHON = pathlib.Path(sys.executable).resolve()
+
+PRELOADED = ["distributed", "dask.array", "xarray", "zarr", "nbm_xp.boltzmann", "nbm_xp.graphs", "nbm_xp.runs"]
+
+
+def begin_workers_from_one_process() -> None:
+    """Start the process that workers are forked from, with what they import: each would take seconds to import it."""
+    forkserver = importlib.import_module("multiprocessing.forkserver")
+    multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
+    forkserver.ensure_running()
 
 
 @contextmanager
@@ -29,6 +39,7 @@ def two_processes(*, as_default: bool = True) -> Iterator[Any]:
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("distributed is not installed")
     distributed: Any = importlib.import_module("distributed")
+    begin_workers_from_one_process()
     alone = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **alone) as cluster,
