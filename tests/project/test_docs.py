@@ -18,6 +18,7 @@ import tomllib
 import pytest
 
 from nbm_xp import keras1, keras2
+from tests.helpers.clusters import begin_workers_from_one_process
 from tests.helpers.page_tables import TABLES, with_table
 from tests.helpers.pages import LANGUAGES, PAGES, ROOT, Block, Page
 from tests.interop import SINCE, require
@@ -42,6 +43,8 @@ def test_a_page_runs(page: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: path
     """
     for name in sorted(page.packages):
         require(name, SINCE.get(name) if page.name in TABLES else None)
+    if "distributed" in page.packages:
+        begin_workers_from_one_process()
     monkeypatch.chdir(tmp_path)
     page.run(commands=page.name != "README.md")
 
