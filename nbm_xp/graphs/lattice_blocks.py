@@ -28,8 +28,8 @@ from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
 from .layout import multiples_of
 
-MOST_AT_ONCE: Final = 16
-SHORTEST: Final = 128  # length of a block per sweep of a task: a few hundredths of the drawn units are then in the halo
+MOST_AT_ONCE: Final = 32
+SHORTEST: Final = 64  # length of a block per sweep of a task: a tenth of the drawn units at most are then in the halo
 
 Place: TypeAlias = tuple[slice, ...]  # part of a block: a slice along each axis of the lattice
 
@@ -45,7 +45,7 @@ class LatticeDivision(Division):
     periodic : tuple of bool
         Whether each axis is periodic.
     at_once : int, optional
-        Number of sweeps per task; by default as many as keep the halo small, at most 16.
+        Number of sweeps per task; by default as many as keep the halo small, at most 32.
     """
 
     chunks: tuple[tuple[int, ...], ...]
@@ -75,7 +75,7 @@ class LatticeDivision(Division):
         Examples
         --------
         >>> divided((1024, 1024), (True, True), 512).sweeps_at_once
-        4
+        8
         """
         shortest = min(min(sizes) for sizes in self.chunks)
         return self.at_once or max(1, min(MOST_AT_ONCE, shortest // SHORTEST))

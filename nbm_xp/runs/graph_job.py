@@ -27,7 +27,7 @@ from nbm_xp.graphs.shards import Shard, ShardDivision
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import Report, report
 from nbm_xp.machines.units import Units
-from nbm_xp.objects import ObjectPath
+from nbm_xp.objects import ObjectPath, together
 from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
@@ -152,7 +152,8 @@ class GraphJob(Job):
         count, (state, *stored) = len(_places(self)), self.stored
         columns = []
         for number, group in enumerate(self.groups):
-            kept = [self.result(block).arrays for block in self.blocks[number * count : (number + 1) * count]]
+            blocks = self.blocks[number * count : (number + 1) * count]
+            kept = together(lambda block: self.result(block).arrays, blocks, unfinished)
             columns.append(sum(arrays[-1] for arrays in kept))  # integer multiples: sums are exact
             if self.chunks is None:
                 rows = self.division.by_unit(np.concatenate([arrays[0] for arrays in kept], axis=1))
@@ -195,7 +196,9 @@ class GraphJob(Job):
         given = _block(self, place)
         if segment:
             *saved, totals = arrays
-            shown = {other: self._shown(number, segment, other)[place] for other, number in self._near(block).items()}
+            near = self._near(block)
+            read = together(lambda other: self._shown(near[other], segment, other)[place], near, self.folder())
+            shown = dict(zip(near, read, strict=True))
             step = self.division.step(self.schedule, segment - 1)
             states, shows, measured = given.step(group, unpacked(group.kind, *saved), shown, step)
             totals = np.concatenate([totals, measured])

@@ -35,6 +35,7 @@ from .workers import Workers
 _PROCESS = 3 * 10**8  # memory of an idle process, in bytes
 _AT_WORK = {True: 150, False: 8}  # memory of a task per unit of its block, in bytes: of Potts units, and of others
 _UNITS_IN_A_SHARD = 2**18
+_UNITS_IN_A_BLOCK, _MOST_BLOCKS = 2**24, 2**13  # of a lattice: larger ones rather than more, for the scheduler's sake
 
 
 class GraphRun(Kind):
@@ -94,7 +95,7 @@ def projected(
     --------
     >>> from nbm_xp.graphs import GraphMachine, lattice, random_regular
     >>> str(projected(GraphMachine(lattice((32768, 30720))), 4096, n_workers=2))
-    '0.58 GB of memory and 2.01 GB of disk'
+    '0.59 GB of memory and 2.01 GB of disk'
     >>> str(projected(GraphMachine(random_regular(1000, 3, random_state=1)), shards=4, n_chains=64, n_workers=2))
     '0.30 GB of memory and 0.00 GB of disk'
     """
@@ -118,9 +119,11 @@ def projected(
 
 
 def _divided(graph: Lattice, chunks: Any, checkpoint_every: int | None = None) -> LatticeDivision:
-    """Divide a lattice into blocks, by default of about 2**24 units; only the last along an axis may be shorter."""
-    usual = max(1, round(2 ** (24 / len(graph.shape))))
-    found = divided(graph.shape, graph.periodic, usual if chunks is None else chunks, checkpoint_every)
+    """Divide a lattice into blocks, by default of about equal lengths; only the last along an axis may be shorter."""
+    if chunks is None:
+        usual = round(max(_UNITS_IN_A_BLOCK, graph.units / _MOST_BLOCKS) ** (1 / len(graph.shape)))
+        chunks = [math.ceil(n / math.ceil(n / usual)) for n in graph.shape]
+    found = divided(graph.shape, graph.periodic, chunks, checkpoint_every)
     for lengths in found.chunks:
         if len({*lengths[:-1]}) > 1 or lengths[-1] > lengths[0]:
             raise ValueError(f"chunks must be equal along an axis, except for a shorter last one, got {chunks!r}")
@@ -185,7 +188,7 @@ def sample_graph(
         Observables: energy, magnetisation, abs_magnetisation, or overlap (spins in an even number of chains only).
     chunks : int or sequence of int, optional
         For lattices: length of blocks along each axis, -1 for the whole axis; the last block may be shorter. Defaults
-        to blocks of about 16 million units.
+        to blocks of about 16 million units, or larger ones where these would be more than 8,192.
     shards : int or array of shape (units,), optional
         For any graph: number of shards, or the shard of each unit. Defaults to shards of about 260,000 units for
         graphs other than lattices. Shards are found by pymetis if it is installed, else by a breadth-first search.
