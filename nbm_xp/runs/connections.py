@@ -10,7 +10,6 @@ import contextlib
 import logging
 import os
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
@@ -36,16 +35,16 @@ class Connection:
         The scheduler's address; None for a cluster of this process, whose scheduler cannot come back.
     """
 
-    def __init__(self, client: Any, address: str | None, patience: float) -> None:
-        self.client, self.address, self._patience = client, address, patience
+    def __init__(self, client: Any, address: str | None, patience: float, security: Any = None) -> None:
+        self.client, self.address, self._patience, self._security = client, address, patience, security
         self._alone_since: float | None = None
         self._failed = False
 
     @classmethod
-    def open(cls, address: str, patience: float) -> Self:
+    def open(cls, address: str, patience: float, security: Any) -> Self:
         """Connect to an existing cluster; raise `RunError` if there is none."""
         try:
-            return cls(_client(address), address, patience)
+            return cls(_client(address, security=security), address, patience, security)
         except (OSError, ValueError) as error:
             raise RunError(f"there is no Dask cluster at {address}: {error}") from error
 
@@ -70,7 +69,7 @@ class Connection:
         now = time.monotonic()
         self._alone_since = now if self._alone_since is None else self._alone_since
         left = self._alone_since + self._patience - now
-        if left <= 0 or (self.address is None and not self.is_open):
+        if left <= 0:
             raise RunError(lost)
         return left
 
@@ -84,13 +83,16 @@ class Connection:
         """
         if self.is_open:
             return False
+        if self.address is None:
+            raise RunError(f"the scheduler {self} is gone: resume the run")
         lost = f"the scheduler {self} is gone, and none came back in {self._patience:g} seconds"
         while not self.is_open:
             left = self._left(f"{lost}: resume the run when there is one again")
             if self._failed or self.client.status != "connecting":  # else the client tries, for some time
                 with contextlib.suppress(OSError):
                     self.client.close()
-                    self.client, self._failed = _client(self.address, timeout=min(left, ATTEMPT)), False
+                    self.client = _client(self.address, timeout=min(left, ATTEMPT), security=self._security)
+                    self._failed = False
                     break
             time.sleep(_PAUSE)
         return True
@@ -117,7 +119,7 @@ class Connection:
         """Wait for a worker. A task waits for it too, so that an adaptive cluster starts one."""
         if not self.look_for_workers():
             _LOG.warning("the cluster %s has no workers: waiting for some", self)
-            task = self.ask(lambda client: client.submit(os.getpid, key=f"wait-{uuid.uuid4().hex}", pure=False))
+            task = self.ask(lambda client: client.submit(os.getpid, pure=False))
             while not self.look_for_workers():
                 time.sleep(_PAUSE)
             del task
@@ -132,5 +134,5 @@ class Connection:
         self.client.close()
 
 
-def _client(address: str | None, **options: Any) -> Any:
+def _client(address: str, **options: Any) -> Any:
     return need("distributed").Client(address, set_as_default=False, **options)

@@ -127,9 +127,9 @@ class ClusterPool:
         return pool
 
     @classmethod
-    def existing(cls, address: str, patience: float) -> ClusterPool:
+    def existing(cls, address: str, patience: float, security: Any = None) -> ClusterPool:
         """Connect to an existing cluster."""
-        return cls(Connection.open(address, patience))
+        return cls(Connection.open(address, patience, security))
 
     @property
     def dashboard(self) -> str | None:
@@ -251,13 +251,15 @@ class Workers:
 
     Parameters
     ----------
-    scheduler : str, optional
+    scheduler : str or cluster, optional
         - ``"threads"``: threads of this process.
         - ``"local"``: a Dask cluster of processes on this machine, whose workers are monitored, limited in memory, and
           restarted when they die.
         - ``"tcp://host:port"``, or another address that `distributed.Client` accepts: an existing cluster. Its workers
           must have this package installed and access the run's directory under the same path (a shared folder), or its
           address.
+        - A cluster that another package started, for instance a ``dask_jobqueue.SLURMCluster``: the same, with its
+          address and its security.
     n_workers : int, optional
         Number of tasks that run at once. Defaults to the number of cores. Not allowed for an existing cluster.
     memory_limit : int or str, optional
@@ -298,7 +300,7 @@ class Workers:
     ('threads', None)
     """
 
-    scheduler: str = "threads"
+    scheduler: Any = "threads"
     n_workers: int | None = None
     memory_limit: int | str | None = None
     _: KW_ONLY
@@ -306,6 +308,8 @@ class Workers:
     worker_timeout: float = 600.0
 
     def __post_init__(self) -> None:
+        self._security = getattr(self.scheduler, "security", None)
+        self.scheduler = getattr(self.scheduler, "scheduler_address", self.scheduler)  # of a cluster
         existing, given = self.scheduler not in _KINDS, self.dashboard_address
         if existing and "://" not in str(self.scheduler):
             kinds = "'threads', 'local' (processes of this machine) or an address tcp://…"
@@ -345,7 +349,7 @@ class Workers:
                 address = self.dashboard_address or _OWN_PAGE
                 self._pool = ClusterPool.local(count, self.memory_limit, address, self.worker_timeout)
             else:
-                self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout)
+                self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout, self._security)
         return self._pool
 
     @property

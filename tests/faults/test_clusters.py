@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -75,9 +78,10 @@ def test_workers_that_leave_with_notice_are_no_lost_tries(tmp_path: pathlib.Path
         dask.config.set(QUICK),
         distributed.LocalCluster(n_workers=0, **HERE) as cluster,
         RunDirectory.create(tmp_path / "run", "sample", {}) as run,
-        Workers(cluster.scheduler_address, worker_timeout=60) as workers,
+        Workers(cluster, worker_timeout=60) as workers,
     ):
         cluster.adapt(minimum=0, maximum=1, interval="50ms")
+        assert workers.scheduler == cluster.scheduler_address
         carry_out(run, [Leaving(str(run.path), 1, "a run")], workers.pool, lambda done, total: None)
     assert sum("submitted again: their workers left" in line for line in run.events) == Leaving.times == TIMES
 
@@ -167,3 +171,19 @@ def test_what_is_not_there_is_waited_for_so_long(tmp_path: pathlib.Path) -> None
         run = resume(cluster.shared / "run", scheduler=cluster.address, progress=lambda done, total: told.append(done))
         assert told[0] > 0.5 * told[-1]
         assert results_of(run.path) == whole("sample")
+
+
+@pytest.mark.slow
+def test_the_recipe_of_a_cluster(tmp_path: pathlib.Path) -> None:
+    for package in ("moto", "s3fs"):
+        pytest.importorskip(package)
+    root = pathlib.Path(__file__).parents[2]
+    shutil.copytree(root / "nbm_xp", tmp_path / "site" / "nbm_xp")
+    paths = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+    said = subprocess.run(
+        ["bash", root / "examples" / "cluster.sh", tmp_path / "cluster"], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PATH": paths, "PYTHONPATH": os.fspath(tmp_path / "site")},
+    )  # fmt: skip
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "a worker is lost\n" in said.stdout
+    assert said.stdout.endswith(" files are the same in both\n")

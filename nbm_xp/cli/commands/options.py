@@ -65,7 +65,9 @@ class Where:
     scheduler: Annotated[str, _where("threads, local (processes) or the address of a cluster, tcp://….")] = "threads"
     n_workers: Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)] = None
     memory_limit: Annotated[str | None, _where("Of each worker, with --scheduler local: 4GB.")] = None
-    worker_timeout: Annotated[float, _where("Seconds to wait for a cluster without workers.", min=0.0)] = 600.0
+    worker_timeout: Annotated[float, _where("Seconds to wait for a cluster without workers or scheduler.", min=0.0)] = (
+        600.0
+    )
 
 
 def with_options_of(
