@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Updates
@@ -92,16 +93,37 @@ class Learner:
         """Return a loss, or weights of states in it, times the learning rate if the optimizer is `in_proportion`."""
         return self.rate * counts if self.optimizer.in_proportion else counts
 
+    def moments(self, states: Sequence[Array], counts: Array) -> list[Array]:
+        """Return the sums over rows, with these weights, that the offsets follow."""
+        if self.balance is not None:
+            return self.balance.moments(states, counts)
+        return [] if self.offsets is None else [B.dot(counts, state) for state in states]
 
-def compile_step(learner: Learner, rows: int | None) -> Function:
-    """Compile one step on a minibatch, which changes the learner's Variables.
+
+class BlockSums(NamedTuple):
+    """What a step needs of the states of a minibatch, or of a block of it: sums over blocks are those of all states.
+
+    Attributes
+    ----------
+    inputs : list of placeholders
+        The rows, and the weights of the states: those of the negative phase, then those of the rows.
+    sums : list of Tensors
+        Gradients with respect to weights and biases; then, of centred gradients, `moments` of the rows.
+    updates : list
+        Updates of the chains and of the random streams.
+    """
+
+    inputs: list[Array]
+    sums: list[Array]
+    updates: Updates
+
+
+def record_sums(learner: Learner, rows: int | None) -> BlockSums:
+    """Record the gradients of a minibatch or of a block of it.
 
     The number of rows must be given if states are drawn for each row, by the negative phase or in hidden layers;
-    otherwise one compiled step is for any number of rows.
-
-    The arguments of the compiled function are the rows, and the weights of the states: those of the negative phase,
-    with sum -1, then those of the rows, with sum 1. Both are one matrix in the formulas, so each product is computed
-    once for both.
+    otherwise the formulas are for any number of rows. The weights of all states of the negative phase have the sum -1,
+    those of all rows the sum 1. Both are one matrix in the formulas, so each product is computed once for both.
     """
     phase, parameters, topology = learner.negative_phase, learner.state.parameters, learner.state.topology
     given, data = rows_placeholder(parameters, rows)
@@ -119,23 +141,49 @@ def compile_step(learner: Learner, rows: int | None) -> Function:
     besides = None
     if learner.also is not None:
         besides = learner.scaled(learner.also(parameters, data, counts[first:]))
-    whole, offsets = with_means(parameters, states), None
-    of_data = [state[first:, :] for state in whole]
-    if learner.balance is not None:
-        offsets, moved = learner.balance.followed(of_data, counts[first:])
-        updates += moved
-    elif learner.offsets is not None:
-        offsets = sliding_means(of_data, counts[first:], learner.offsets)
-        updates += zip(learner.offsets, offsets, strict=True)
+    whole = with_means(parameters, states)
+    sums = learner.moments([state[first:, :] for state in whole], counts[first:])
     scaled = learner.scaled(counts)
     slopes = gradients(parameters, whole, scaled if learner.likelihood == 1.0 else learner.likelihood * scaled)
     if besides is not None:
         also = B.gradients(besides, list(parameters))
         slopes = [one + other for one, other in zip(slopes, also, strict=True)]
+    return BlockSums([given, sample_weights], [*slopes, *sums], updates)
+
+
+def record_update(learner: Learner, sums: Sequence[Array]) -> Updates:
+    """Return the updates of offsets and parameters by a step with these sums over a minibatch: see `BlockSums`."""
+    parameters, offsets = learner.state.parameters, None
+    updates: Updates = []
+    count = len(list(parameters))
+    slopes, moments = list(sums[:count]), sums[count:]
+    if learner.balance is not None:
+        offsets, updates = learner.balance.followed(moments)
+    elif learner.offsets is not None:
+        offsets = sliding_means(moments, learner.offsets)
+        updates = list(zip(learner.offsets, offsets, strict=True))
     if offsets is not None:
         slopes = centred(parameters, slopes, offsets)
-    updates += _descent(learner, slopes, offsets)
-    return B.function([given, sample_weights], [], updates=updates, name=phase.method.name)
+    return updates + _descent(learner, slopes, offsets)
+
+
+def compile_step(learner: Learner, rows: int | None) -> Function:
+    """Compile one step on a minibatch, a function of the inputs of `record_sums` that changes the Variables."""
+    inputs, sums, updates = record_sums(learner, rows)
+    updates = updates + record_update(learner, sums)
+    return B.function(inputs, [], updates=updates, name=learner.negative_phase.method.name)
+
+
+def compile_sums(learner: Learner, rows: int) -> Function:
+    """Compile the sums over a block of a minibatch, a function that changes the chains of the block only."""
+    inputs, sums, updates = record_sums(learner, rows)
+    return B.function(inputs, sums, updates=updates, name=f"{learner.negative_phase.method.name} block")
+
+
+def compile_update(learner: Learner, sums: Sequence[Array]) -> Function:
+    """Compile the update of parameters by a step, a function of sums over a minibatch, here those of a first one."""
+    parts = [B.placeholder(shape=tuple(part.shape), dtype=learner.state.parameters.dtype) for part in sums]
+    return B.function(parts, [], updates=record_update(learner, parts), name="update")
 
 
 def _observed(learner: Learner, data: Array, rows: int | None) -> tuple[State, Updates]:
@@ -226,18 +274,8 @@ def plain_steps(parameters: Parameters, steps: Sequence[Array], offsets: Sequenc
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 
-def sliding_means(states: Sequence[Array], sample_weights: Array, offsets: Sequence[Array]) -> list[Array]:
-    """Return the offsets, moved towards the means of the data.
-
-    Parameters
-    ----------
-    states : sequence with a Tensor for each layer
-        States of the data, as `with_means` returns them.
-    sample_weights : Tensor
-        Weights of the rows, with sum 1.
-    offsets : sequence of Variables, one for each layer
-    """
-    means = [B.dot(sample_weights, state) for state in states]
+def sliding_means(means: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
+    """Return the offsets, Variables of each layer, moved towards the means of the data."""
     return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]
 
 
@@ -261,13 +299,13 @@ class Balance:
         self.means = [state.stored(f"{BALANCE}mean.{layer}", offset.value) for layer, offset in enumerate(offsets)]
         self.weights = [state.stored(f"{BALANCE}weight.{layer}", one) for layer in self.topology.layers]
 
-    def followed(self, states: Sequence[Array], counts: Array) -> tuple[list[Array], Updates]:
-        """Return the offsets after these states of data, and updates of all Variables.
+    def moments(self, states: Sequence[Array], counts: Array) -> list[Array]:
+        """Return three sums over rows for each layer: of q, q x and x, see the module's description.
 
         Parameters
         ----------
         states : sequence with a Tensor for each layer
-            States, or means of layers that are summed out.
+            States x, or means of layers that are summed out.
         counts : Tensor of shape (states,)
             Weights of the states, with sum 1 or less.
         """
@@ -275,15 +313,22 @@ class Balance:
             B.sum((state - offset) * (state - mean), axis=1)
             for state, offset, mean in zip(states, self.offsets, self.means, strict=True)
         ]
-        offsets, moved = [], []
-        kept = zip(states, self.offsets, self.means, self.weights, strict=True)
-        for layer, (state, offset, mean, weight) in enumerate(kept):
+        found = []
+        for layer, state in enumerate(states):
             others = [low if high == layer else high for low, high in self.topology.connections if layer in (low, high)]
             part = counts * B.maximum(sum(distances[other] for other in others), 0.0)
-            total = B.reshape(B.sum(part), (1,))
+            found += [B.reshape(B.sum(part), (1,)), B.dot(part, state), B.dot(counts, state)]
+        return found
+
+    def followed(self, moments: Sequence[Array]) -> tuple[list[Array], Updates]:
+        """Return the offsets after rows with these `moments`, and updates of all Variables."""
+        offsets, moved = [], []
+        kept = zip(self.offsets, self.means, self.weights, strict=True)
+        for layer, (offset, mean, weight) in enumerate(kept):
+            total, product, average = moments[3 * layer : 3 * layer + 3]
             added = weight + SLIDING * (total - weight)
             # The sums of q v and of q are both sliding means; this is the step of their ratio.
-            step = SLIDING * (B.dot(part, state) - total * offset) / B.maximum(added, _TINY)
+            step = SLIDING * (product - total * offset) / B.maximum(added, _TINY)
             offsets.append(offset + step)
-            moved += [(mean, mean + SLIDING * (B.dot(counts, state) - mean)), (weight, added)]
+            moved += [(mean, mean + SLIDING * (average - mean)), (weight, added)]
         return offsets, [*moved, *zip(self.offsets, offsets, strict=True)]

@@ -11,7 +11,7 @@ T. Tieleman, "Training restricted Boltzmann machines using approximations to the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -45,6 +45,8 @@ class NegativePhase:
 
     pace: Array = 1.0  # factor of the learning rate, a Tensor, or 1
 
+    is_block = False  # whether the chains are a block of those of the training, after `prepare`
+
     def __init__(self, state: MachineState, method: TrainingMethod, n_gibbs: int) -> None:
         self.state, self.method, self.n_gibbs = state, method, n_gibbs
 
@@ -72,6 +74,25 @@ class NegativePhase:
     def count(self, rows: int) -> int:
         """Return the number of states that are drawn for a minibatch of `rows` rows."""
         raise NotImplementedError
+
+    @property
+    def chain_axes(self) -> dict[str, int]:
+        """The names of the stored Variables with an axis of chains, and this axis."""
+        return {}
+
+    @property
+    def changing(self) -> set[str]:
+        """The names of the stored Variables that a step changes."""
+        return set(self.chain_axes)
+
+    def prepare(self) -> None:
+        """Do what a step begins with and what needs all chains; the chains are then divided into blocks."""
+
+    def join(self, blocks: Sequence[Mapping[str, Array]]) -> None:
+        """Store the Variables after a step, given those of each block of chains, in order."""
+        for name, axis in self.chain_axes.items():
+            parts = [block[name] for block in blocks]
+            self.state.variables[name].set_value(array_namespace(*parts).concat(parts, axis=axis))
 
     def follow(self, number: int) -> bool:
         """Adapt the stored Variables after a step; return whether steps must be compiled again."""
@@ -178,6 +199,11 @@ class PersistentChains(NegativePhase):
         """Current states of the chains, Variables of shape (chains, units)."""
         return {layer: self.state.variables[f"chain.{layer}"] for layer in chain_layers(self.parameters.topology)}
 
+    @property
+    def chain_axes(self) -> dict[str, int]:
+        """See `NegativePhase`."""
+        return {f"chain.{layer}": 0 for layer in chain_layers(self.parameters.topology)}
+
     def begin(self, count: int) -> None:
         """Create chains of zeros, unless they exist."""
         topology, like = self.parameters.topology, self.state.like
@@ -228,3 +254,17 @@ def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: St
     if n_gibbs == 1:
         return state, []
     return repeated(lambda now: sweep(parameters, now, rows, rng)[0], state, topology.retained, n_gibbs - 1)
+
+
+def tree_sum(parts: Sequence[Array]) -> Array:
+    """Return the sum of arrays, of neighbours first, then of neighbouring sums.
+
+    Examples
+    --------
+    >>> tree_sum([1.0, 2.0, 3.0])
+    6.0
+    """
+    while len(parts) > 1:
+        pairs = [parts[at] + parts[at + 1] for at in range(0, len(parts) - 1, 2)]
+        parts = [*pairs, *parts[2 * len(pairs) :]]
+    return parts[0]

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, RandomState, Rows
+from nbm_xp.machines import Array, RandomState, Rows, Streams
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, checked_values, known_length, numbers
@@ -215,6 +215,14 @@ class MachineState:
                 state.set_value(asarray(self._stored.pop(name), array_namespace(now), now.dtype))
         self._drawn |= dict(zip(names, states, strict=True))
         return made
+
+    def restart(self, key: Hashable, rng: Streams) -> None:
+        """Set the random streams of the compiled function of a key to the next ones of a generator."""
+        number = 0
+        while (state := self._drawn.get(f"{key!r} {number}")) is not None:
+            streams = rng.get_substream_rstates(state.value.shape[0], "float32")
+            state.set_value(streams)
+            number += 1
 
     def forget(self, part: Hashable) -> None:
         """Drop the compiled functions whose keys contain `part`, and their random streams."""

@@ -10,8 +10,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import astuple
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import check_names, column_names
-from nbm_xp.machines.minibatches import WINDOW, any_missing, in_memory, is_sparse, minibatches, observed
+from nbm_xp.machines.minibatches import WINDOW, RowsAt, any_missing, in_memory, is_sparse, minibatches, observed
 from nbm_xp.machines.randomness import entropy_of, stream
 from nbm_xp.machines.rows import checked_rows, checked_weights, sparse_rows
 from nbm_xp.machines.units import Units
@@ -28,15 +27,15 @@ from nbm_xp.rng import Generator
 from nbm_xp.tape import Function
 
 from . import storage
+from .blocks import BlockMachine, Compute, StepSettings, block_count, compute_block, divided_step, joined
 from .diagnostics import Diagnostics
 from .energy import gauged_weights
-from .learning_step import Balance, Learner, compile_step
+from .learning_step import compile_step
 from .negative_phase import NegativePhase
 from .optimizers import averaging_step, end_averaging, first_averaged, optimizer_of, rate_after
-from .posterior import compile_completion
 from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
-from .training_methods import PTT, training_method
+from .training_methods import training_method
 
 
 class Trainer:
@@ -55,6 +54,9 @@ class Trainer:
         self.model, self.objective = model, objective
         self.method = training_method(model.training)
         self.optimizer = optimizer_of(model.optimizer)
+        self.stored: RowsAt | None = None  # the rows, if minibatches are not to be loaded here
+        machines: dict[Hashable, BlockMachine] = {}
+        self.compute: Compute = lambda shared, blocks: joined([compute_block(shared, x, machines) for x in blocks])
 
     @property
     def state(self) -> MachineState:
@@ -63,9 +65,16 @@ class Trainer:
         return state
 
     @property
+    def settings(self) -> StepSettings:
+        """The hyperparameters that a step depends on."""
+        model, method = self.model, self.method
+        centred = method.is_centred or model.is_centred if method.centred is None else bool(method.centred)
+        return StepSettings(method, self.optimizer, model.n_gibbs, centred, self.objective)
+
+    @property
     def negative_phase(self) -> NegativePhase:
         """The negative phase."""
-        return self.method.negative_phase(self.state, self.model.n_gibbs)
+        return self.settings.negative_phase(self.state)
 
     def fit(
         self,
@@ -120,13 +129,19 @@ class Trainer:
         rate = rate_after(schedule, model.learning_rate, state.n_iter, model.n_iter)
         state.rate.set_value(rate)
         uniforms, phase = self._uniforms if model.shuffle else None, self.negative_phase
-        for number, (rows, counts) in enumerate(minibatches(X, self._batch, uniforms, weights)):
+        blocks, source = block_count(self._batch), X if self.stored is None else self.stored
+        phase.begin(self._batch)
+        for number, (rows, counts) in enumerate(minibatches(source, self._batch, uniforms, weights)):
             count = rows.shape[0]
-            step, sample_weights = steps.get(count) or steps.setdefault(count, self._step(count))
+            shares, part = ([1.0 / count] * count, 1.0) if counts is None else _shares(counts)
             if counts is not None:
-                sample_weights, part = self._weighted(counts)
                 state.rate.set_value(rate * part)
-            step(self._completed(rows) if self.may_miss else rows, sample_weights)
+            if blocks > 1:
+                divided_step(state, self.settings, rows, shares, rate * part, blocks, self.compute)
+            else:
+                step, sample_weights = steps.get(count) or steps.setdefault(count, self._step(count))
+                sample_weights = sample_weights if counts is None else self._weights_of_states(shares)
+                step(self._completed(rows) if self.may_miss else rows, sample_weights)
             if self._follow(phase, number):
                 steps.clear()
             if number >= first:
@@ -165,7 +180,7 @@ class Trainer:
         state.n_samples += int(X.shape[0])
         state.rate.set_value(model.learning_rate)
         step, sample_weights = self._step(int(X.shape[0]))
-        step(self._completed(X), sample_weights if weights is None else self._weighted(weights)[0])
+        step(self._completed(X), sample_weights if weights is None else self._weights_of_states(_shares(weights)[0]))
         self._follow(self.negative_phase, 0)
 
     def _training_rows(self, X: Rows, known: MachineState | None, units: Units) -> tuple[Any, list[str] | None]:
@@ -218,49 +233,24 @@ class Trainer:
 
     def _completed(self, rows: Array) -> Array:
         """Return rows in memory with values drawn in place of missing ones."""
-        if not any_missing(rows):
-            return rows
-        sizes = int(rows.shape[0]), self.method.n_positive
-        build = partial(compile_completion, self.state.parameters, *sizes, self.state.rng)
-        return self.state.function(("completion", *sizes), build)(rows)
+        return self.settings.completed(self.state, rows, self.state.function)
 
     def _step(self, count: int) -> tuple[Function, Array]:
         """Return the compiled step for minibatches of `count` rows, and the weights of all states in it."""
-        model, state, method, phase = self.model, self.state, self.method, self.negative_phase
+        state, method, phase = self.state, self.method, self.negative_phase
         phase.begin(self._batch)
         # If nothing is drawn for each row, one compiled step is for minibatches of any size.
         number = count if phase.needs_rows or not method.hidden_means else None
-        steps = (self.optimizer.name, *astuple(self.optimizer))
-        key = ("step", number, phase.key, model.n_gibbs, self._is_centred, method.positive, method.n_positive, *steps)
-        step = state.function(key, lambda: compile_step(self._learner(), number))
-        counts = [*self._drawn_weights(count), *([1.0 / count] * count)]
-        return step, state.function(("sample_weights", count, method.name), lambda: state.constant(counts))
+        settings = self.settings
+        key = ("step", number, phase.key, *settings.key)
+        step = state.function(key, lambda: compile_step(settings.learner(state, phase), number))
+        name = "sample_weights", count, method.name
+        return step, state.function(name, lambda: self._weights_of_states([1.0 / count] * count))
 
-    def _weighted(self, weights: Array) -> tuple[Array, float]:
-        """Return the weights of all states for rows with these weights, and their mean, a factor of the step."""
-        host = to_numpy(weights)
-        rows, total = int(host.shape[0]), float(B.sum(host))
-        parts = host / total if total else host * 0 + 1 / rows
-        return self.state.constant([*self._drawn_weights(rows), *parts.tolist()]), total / rows
-
-    def _drawn_weights(self, rows: int) -> list[float]:
-        """Return the weights of the states of the negative phase for `rows` rows, with sum -1."""
-        count = self.negative_phase.count(rows)
-        return [-1.0 / count] * count
-
-    @property
-    def _is_centred(self) -> bool:
-        default = self.method.is_centred or self.model.is_centred
-        return default if self.method.centred is None else bool(self.method.centred)
-
-    def _learner(self) -> Learner:
-        """Return the components of a step; missing Variables are created."""
-        state, offsets, balance = self.state, None, None
-        if self._is_centred:  # initial offsets: the means of units with only their biases
-            pairs = enumerate(zip(state.topology.units, state.parameters.biases, strict=True))
-            offsets = tuple(state.stored(f"offset.{k}", units.mean(biases.value)) for k, (units, biases) in pairs)
-            balance = Balance(state, offsets) if isinstance(self.method, PTT) else None
-        return Learner(self.negative_phase, self.optimizer, offsets, balance, **self.objective)
+    def _weights_of_states(self, shares: list[float]) -> Array:
+        """Return the weights of all states in a step: those of the negative phase, with sum -1, then those of rows."""
+        count = self.negative_phase.count(len(shares))
+        return self.state.constant([*([-1.0 / count] * count), *shares])
 
     def _uniforms(self, count: int) -> Array:
         """Return the next `count` uniform numbers, in host memory."""
@@ -280,3 +270,11 @@ class Trainer:
             text = "{} {:.2f}".format(*model.measure(rows)) if is_complete else "no complete rows to evaluate"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
+
+
+def _shares(weights: Array) -> tuple[list[float], float]:
+    """Return weights of rows with sum 1, and the mean of the given ones, a factor of the step."""
+    host = to_numpy(weights)
+    rows, total = int(host.shape[0]), float(B.sum(host))
+    parts = host / total if total else host * 0 + 1 / rows
+    return parts.tolist(), total / rows

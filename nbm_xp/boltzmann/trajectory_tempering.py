@@ -28,12 +28,13 @@ equality", NeurIPS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams, Updates
 from nbm_xp.machines.randomness import next_seed
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
+from nbm_xp.tape import Function
 
 from . import storage
 from .annealing import base_model
@@ -41,7 +42,7 @@ from .bridging import LadderEstimate
 from .chains import Machine
 from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
-from .negative_phase import NegativePhase
+from .negative_phase import NegativePhase, tree_sum
 from .partition import constant
 from .recording import State, repeated
 from .storage import LADDER
@@ -100,10 +101,10 @@ class TemperedChains(NegativePhase):
         """Return states of the machine in training, and updates of the ladder."""
         topology, ladder, chains, rng = self.parameters.topology, self.ladder, self.chains, self.state.rng
         count, kept = len(topology.sizes), topology.retained
-        gains = self._gains()
+        states, updates = (self._states(), []) if self.is_block else self._resampled(rng)
         names = [*(f"state.{layer}" for layer in kept), "turn", "accepted", "alone"]
         moving = [*kept, count, count + 1, count + 2]
-        state: State = topology.with_retained(self._followed(gains, rng))
+        state: State = topology.with_retained(states)
         state += [self.arrays[LADDER + name] for name in names[len(kept) :]]
 
         def step(now: State) -> State:
@@ -112,10 +113,43 @@ class TemperedChains(NegativePhase):
             averages = zip(now[count + 1 :], measures, strict=True)
             return [*move.state, move.turn, *(old + _MEMORY * move.due * (new - old) for old, new in averages)]
 
-        state, updates = repeated(step, state, moving, self.n_gibbs)
+        state, moved_streams = repeated(step, state, moving, self.n_gibbs)
+        updates += moved_streams
         updates += [(self.arrays[LADDER + name], state[place]) for name, place in zip(names, moving, strict=True)]
-        updates.append((self.arrays[f"{LADDER}pace"], self._paced(gains)))
         return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
+
+    def _resampled(self, rng: Streams) -> tuple[State, Updates]:
+        """Return the states of all chains, those of the machine in training resampled, and its new pace."""
+        gains = self._gains()
+        return self._followed(gains, rng), [(self.arrays[f"{LADDER}pace"], self._paced(gains))]
+
+    @property
+    def chain_axes(self) -> dict[str, int]:
+        """See `NegativePhase`."""
+        return {f"{LADDER}state.{layer}": 2 for layer in self.parameters.topology.retained} | {f"{LADDER}free": 0}
+
+    @property
+    def changing(self) -> set[str]:
+        """See `NegativePhase`."""
+        return {*self.chain_axes, *(LADDER + name for name in ("turn", "accepted", "alone"))}
+
+    def prepare(self) -> None:
+        """Resample the states of the machine in training: their weights are relative to those of all its chains."""
+
+        def build() -> Function:
+            states, updates = self._resampled(self.state.rng)
+            return B.function([], [], updates=[*updates, *zip(self._states(), states, strict=True)], name="resample")
+
+        self.state.function(("resample", self.key), build)()
+
+    def join(self, blocks: Sequence[Mapping[str, Array]]) -> None:
+        """Store the chains of all blocks, and the means of their acceptance rates."""
+        super().join(blocks)
+        shares = [block[f"{LADDER}free"].shape[0] / self.chains for block in blocks]
+        for name in (f"{LADDER}accepted", f"{LADDER}alone"):
+            parts = [share * block[name] for share, block in zip(shares, blocks, strict=True)]
+            self.arrays[name].set_value(tree_sum(parts))
+        self.arrays[f"{LADDER}turn"].set_value(blocks[0][f"{LADDER}turn"])
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
         """Update the stored free energies, from which `_gains` computes changes; the chains have moved already."""

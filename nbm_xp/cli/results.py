@@ -58,7 +58,7 @@ def compute_run(
         run = work(bar, workers)
         if workers is not None:
             more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
-    found = {**runs.read_result(run.path), **more, **(about or {})}
+    found = {**more, **runs.read_result(run.path), **(about or {})}
     answer(found, LINES[run.kind](found), as_json)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array
-from nbm_xp.namespace import array_namespace, asarray, is_bool, is_integer, is_lazy, running_dtype
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_bool, is_integer, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import is_traced
 
 _FEW = 1024  # rows of a sparse matrix made dense at a time
@@ -30,8 +30,52 @@ def is_sparse(X: object) -> bool:
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
+class RowsAt:
+    """Rows that are not loaded: those at `places` in a window of stored rows.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(first, last)`` returns a window of rows in memory.
+    count : int
+        Number of all rows.
+    first : int, optional
+        The first row of the window.
+    places : array of int, optional
+        Indices of the rows in the window, in host memory; by default these are all rows, and slices are windows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = RowsAt(lambda first, last: np.arange(first, last)[:, None], 10)
+    >>> rows[4:8, :][np.asarray([3, 0, 1])][1:, :].load().tolist()
+    [[4], [5]]
+    """
+
+    def __init__(self, read: Callable[[int, int], Array], count: int, first: int = 0, places: Array = None) -> None:
+        self._read, self._count, self._first, self._places = read, count, first, places
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of rows."""
+        return (self._count if self._places is None else self._places.shape[0],)
+
+    def __getitem__(self, index: Any) -> RowsAt:
+        rows = index[0] if isinstance(index, tuple) else index
+        if self._places is not None:
+            return RowsAt(self._read, self._count, self._first, self._places[rows])
+        first, last, _ = rows.indices(self._count)
+        return RowsAt(self._read, last - first, first, host_namespace().arange(last - first))
+
+    def load(self) -> Array:
+        """Read the rows."""
+        return taken(self._read(self._first, self._first + self._count), self._places)
+
+
 def in_memory(X: Array) -> Array:
     """Return a lazy array computed, a sparse one dense, and others unchanged."""
+    if isinstance(X, RowsAt):
+        return X
     if is_sparse(X):
         return X.toarray(order="C")
     return X.compute() if is_lazy(array_namespace(X)) else X
@@ -87,7 +131,7 @@ def minibatches(
 
     Parameters
     ----------
-    X : array
+    X : array, sparse matrix or RowsAt
     size : int
         Number of rows of a minibatch.
     uniforms : callable, optional
@@ -100,7 +144,7 @@ def minibatches(
     Yields
     ------
     rows : array
-        Rows in memory.
+        Rows in memory; of `RowsAt`, rows that are not loaded.
     weights : array, or None
         Their weights.
 
@@ -110,7 +154,7 @@ def minibatches(
     >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
     [2, 2, 1]
     """
-    length, dense = max(1, WINDOW // size) * size, not is_sparse(X)
+    length, dense = max(1, WINDOW // size) * size, not (is_sparse(X) or isinstance(X, RowsAt))
     windows = range(0, X.shape[0], length)
     order = range(len(windows))
     if uniforms is not None and len(windows) > 1:

@@ -64,7 +64,7 @@ class Kind:
     job_kinds : tuple of subclasses of Job
         The kinds of jobs, in order of execution.
     in_tasks : bool
-        Whether the run is divided into tasks for workers.
+        Whether the run is divided into jobs.
     """
 
     name: ClassVar[str]
@@ -231,7 +231,7 @@ def resume(
     directory : path-like
         The run's directory, or its address.
     scheduler : str or Workers, optional
-        Where tasks run: see `sample`. A training always runs in this process.
+        Where tasks run: see `sample` and `train`.
     progress : callable, optional
         ``progress(done, total)``, as in `sample`, `evaluate` and `train`.
 
@@ -283,8 +283,6 @@ def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
     with interruptible():
         if kind.in_tasks:
             need("zarr")
-        elif scheduler != "threads":
-            raise ValueError(f"scheduler must be left out, got {scheduler!r}: a training runs in this process")
         with Workers.of(scheduler) as workers:
             yield workers
 

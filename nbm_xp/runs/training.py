@@ -11,7 +11,9 @@ from typing import Any
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann import storage
+from nbm_xp.boltzmann.blocks import BLOCK, block_count
 from nbm_xp.boltzmann.model import Model
+from nbm_xp.boltzmann.trainer import Trainer
 from nbm_xp.files import Place, replacing, write_json
 from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
@@ -25,7 +27,8 @@ from nbm_xp.storage.chunked import open_array
 from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
-from .workers import Pool
+from .training_blocks import computed_by, stored_rows
+from .workers import Pool, ThreadPool, Workers
 
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
 _PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given
@@ -41,6 +44,7 @@ def train(
     hours: float | None = None,
     checkpoint_every: int | None = None,
     notes: Mapping[str, Any] | None = None,
+    scheduler: str | Workers = "threads",
     progress: Progress | None = None,
     callback: Callable[[Any], object] | None = None,
 ) -> RunDirectory:
@@ -67,6 +71,8 @@ def train(
     notes : mapping, optional
         Further values to store in the run's configuration, by name, for instance the source of the rows. They must be
         representable in JSON.
+    scheduler : str or Workers, optional
+        Where the blocks of training steps are computed: see `sample`, and the notes.
     progress : callable, optional
         ``progress(done, total)`` is called after each epoch; both count epochs.
     callback : callable, optional
@@ -85,7 +91,15 @@ def train(
     FileExistsError
         If the directory is not empty.
     RunError
-        If the run cannot continue because the disk is full.
+        If the run cannot continue because the disk is full, or a cluster is gone.
+
+    Notes
+    -----
+    A minibatch of more than 500 rows is divided into blocks of at most 500, with a part of the chains each, and so it
+    is in `fit`. Workers compute the gradients of blocks; this process adds them in a fixed order, updates the
+    parameters, and sends them on. So the model is the same, bit for bit, for any number of workers and any scheduler.
+    Workers read the rows of their blocks from the run's directory, at most two windows of 16,384 rows at a time. This
+    process keeps the chains, and diagnoses the model. Minibatches of at most 500 rows are computed in this process.
 
     Examples
     --------
@@ -118,6 +132,7 @@ def train(
         known_length(arrays["held_out"], "held_out")
     if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
         arrays["sample_weight"] = asarray(to_numpy(sample_weight), host_namespace(), "float64")
+    check_divided(scheduler, min(model.batch_size, int(X.shape[0])))
     if hours is not None:
         checked_number(hours, "hours", 1_000_000, positive=True)
     if checkpoint_every is not None:
@@ -134,8 +149,17 @@ def train(
     }
     return begin(
         TrainingRun, directory, configuration, random_state=model.random_state, progress=progress,
-        save=functools.partial(_save, arrays), callback=callback,
+        scheduler=scheduler, save=functools.partial(_save, arrays), callback=callback,
     )  # fmt: skip
+
+
+def check_divided(scheduler: str | Workers, batch: int) -> None:
+    """Raise `ValueError` if a training with minibatches of this length has nothing to do for workers of a cluster."""
+    if Workers.of(scheduler).scheduler != "threads" and block_count(batch) == 1:
+        raise ValueError(
+            f"scheduler must be left out: a minibatch of {batch} rows is computed in this process, and workers compute "
+            f"blocks of larger ones. Set batch_size above {BLOCK}"
+        )
 
 
 def _described(array: Any) -> dict[str, Any]:
@@ -184,10 +208,19 @@ class TrainingRun(Kind):
             self._kept_at = unsealed(read_record(run.checkpoints / CLOCK), run.checkpoints / CLOCK)["seconds"]
         self._began = time.perf_counter() - self._kept_at
         progress(done, model.n_iter)
+        trainer, batch = Trainer(model), min(model.batch_size, int(rows.shape[0]))
+        if block_count(batch) > 1:
+            pool.check(run.path)
+            library = library_name(in_memory(rows[:1, :]))
+            digest = asked["arrays"]["rows"]["digest"]
+            trainer.stored = stored_rows(run, "rows.npy", digest, int(rows.shape[0]), library)
+            trainer.compute = computed_by(pool, run, library)
+        elif not isinstance(pool, ThreadPool):
+            check_divided("local", batch)
         try:
-            model.fit(
+            trainer.fit(
                 rows,
-                sample_weight=weights,
+                weights,
                 held_out=held_out,
                 callback=functools.partial(self._after_epoch, progress),
                 resume=checkpoint is not None,

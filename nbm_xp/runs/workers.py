@@ -6,15 +6,19 @@ interrupted or cannot continue, everything started for it is stopped.
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
+import functools
+import math
 import os
 import pathlib
 import queue
 import re
 import threading
+import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeAlias
 
@@ -31,6 +35,13 @@ from .job import Block, Job, run_segment
 ASKED = 3  # number of times that a cluster is asked for workers that respond
 
 Task: TypeAlias = Any  # A future of a segment, of `concurrent.futures` or of Dask
+
+# Dask returns memory to the system at once, and mapping it for each array again takes a third of a worker's time.
+_MALLOC = {
+    f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size << 20
+    for name, size in (("TRIM", 64), ("MMAP", 32))
+}
+_LARGE = {"distributed.admin.large-graph-warning-threshold": 1 << 62}  # tasks have arrays as arguments
 
 
 class WorkerLostError(Exception):
@@ -69,6 +80,10 @@ class ThreadPool:
         """Raise the error of a failed task, or `WorkerLostError` if its worker was lost."""
         future.result()
 
+    def map(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], name: str) -> list[Any]:
+        """Return ``function(shared, item)`` of each item, in order; raise `WorkerLostError` if a worker was lost."""
+        return list(self._threads.map(functools.partial(function, shared), items))
+
     def stop(self, pending: Collection[Task]) -> None:
         """Cancel the pending tasks, and wait until none is running."""
         self._stopping.set()
@@ -103,6 +118,8 @@ class ClusterPool:
         self._distributed = need("distributed")
         self._run = uuid.uuid4().hex[:6]
         self._count = 0
+        self._threads, self._counted = 0, -math.inf
+        self._mapped: list[Task] = []
         self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
 
     @classmethod
@@ -111,7 +128,7 @@ class ClusterPool:
         distributed = need("distributed")
         # A worker that dies is restarted; on a busy machine that takes longer than Dask waits by default.
         with contextlib.ExitStack() as settings:
-            settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}))
+            settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"} | _MALLOC))
             # All services listen on the loopback address, the dashboard at any free port unless one is given.
             cluster = distributed.LocalCluster(
                 n_workers=count,
@@ -212,6 +229,48 @@ class ClusterPool:
             if self._connection.left_with_notice(error.last_worker.address):
                 raise TaskLostError("their workers left") from error
             raise WorkerLostError(str(error)) from error
+
+    def map(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], name: str) -> list[Any]:
+        """See `ThreadPool`."""
+        self._connection.restore()
+        self._count += 1
+        keys = [f"{name} · {number} · {self._run}.{self._count}" for number in range(len(items))]
+        client, futures = self._connection.client, list[Task]()
+        try:
+            with self._reached(), dask.config.set(_LARGE):
+                futures = client.map(function, [shared] * len(items), items, key=keys, pure=False)
+            # Dask sends messages 10 ms apart: all tasks are one, and the release of the last ones is another after it.
+            self._mapped, pending = futures, set(futures)
+            for future in futures:
+                future.add_done_callback(self._done.put)
+            while pending:
+                for future in self.wait(pending, timeout=1.0):
+                    self.check_result(future)
+                    pending.remove(future)
+            with self._reached():
+                return list(client.gather(futures))
+        except BaseException:
+            self.stop(futures)
+            raise
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Raise `TaskLostError` if data cannot be sent or received."""
+        try:
+            yield
+        except (asyncio.CancelledError, concurrent.futures.CancelledError, self._distributed.KilledWorker) as error:
+            raise TaskLostError(f"data were lost ({error!r})") from error
+        except OSError as error:
+            self._connection.failed()
+            raise TaskLostError("the scheduler was lost") from error
+
+    @property
+    def count(self) -> int:
+        """Number of tasks that can run at once, asked for every ten seconds."""
+        if time.monotonic() - self._counted > 10:
+            there = self._connection.ask(lambda client: client.nthreads())
+            self._threads, self._counted = sum(there.values()), time.monotonic()
+        return max(self._threads, 1)
 
     def stop(self, pending: Collection[Task]) -> None:
         """See `ThreadPool`."""

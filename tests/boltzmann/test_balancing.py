@@ -25,7 +25,8 @@ def followed(states: list[Any], steps: int = 1200) -> Balance:
     arrays = {name: np.zeros(shape) for name, shape in storage.shapes(topology).items()}
     balance = Balance(MachineState("RBM", topology, arrays, 0), offsets)
     counts = np.full(len(states[0]), 1.0 / len(states[0]))
-    _, updates = balance.followed([B.variable(state, "float64") for state in states], B.variable(counts, "float64"))
+    rows = [B.variable(state, "float64") for state in states]
+    _, updates = balance.followed(balance.moments(rows, B.variable(counts, "float64")))
     step = B.function([], [], updates=updates)
     for _ in range(steps):
         step()

@@ -22,7 +22,6 @@ EXAMPLES = (
 
 @options.with_options_of(options.Where)
 def resume(
-    context: typer.Context,
     path: Annotated[pathlib.Path, typer.Argument(parser=options.path, help="The run's directory.")],
     as_json: options.Json = False,
     **where: Any,
@@ -34,11 +33,8 @@ def resume(
     run = inputs.run_at(path)
     if run is None:
         raise InputError(f"{path}: a model, and no run's directory")
-    trains = run.kind == "train"
-    if trains and (given := [name for name in where if options.is_given(context, name)]):
-        raise InputError(f"--{given[0].replace('_', '-')} must be left out: a training runs in this process")
 
     def go_on(bar: Bar, workers: Any) -> runs.RunDirectory:
-        return runs.resume(path, scheduler=workers or "threads", progress=bar.advance)
+        return runs.resume(path, scheduler=workers, progress=bar.advance)
 
-    compute_run("resuming", path, go_on, as_json, None if trains else where, unit=UNITS[run.kind])
+    compute_run("resuming", path, go_on, as_json, where, unit=UNITS[run.kind])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import pathlib
 from typing import Annotated, Any
@@ -40,6 +41,7 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
 )  # fmt: skip
 @options.with_options_of(SGD, title=_LEARNING)
 @options.with_options_of(TrainingMethod, "centred", title=_LEARNING)
+@options.with_options_of(options.Where)
 def train(
     context: typer.Context,
     data: options.Data = "digits",
@@ -96,6 +98,7 @@ def train(
         raise InputError("--identity is for sequences, and --data has none")
     if letters is not None and identity is None:
         identity = _IDENTITY
+    where = {name: learning.pop(name) for name in inspect.signature(options.Where).parameters}
     model = _machine(learning | {"training": training}, rows, layers, hours, seed, given("schedule"))
     notes = {
         "data": inputs.absolute(data),
@@ -105,7 +108,7 @@ def train(
         "identity": identity,
     }
 
-    def learn(bar: Bar, workers: None) -> runs.RunDirectory:
+    def learn(bar: Bar, workers: Any) -> runs.RunDirectory:
         return runs.train(
             model,
             out,
@@ -114,6 +117,7 @@ def train(
             sample_weight=sequence_weights(rows, identity) if identity else None,
             hours=hours,
             checkpoint_every=checkpoint_every,
+            scheduler=workers,
             notes={name: value for name, value in notes.items() if value is not None},
             progress=bar.advance,
             callback=lambda model: bar.note("".join(map(str, model.diagnostics_[-1:]))),
@@ -121,7 +125,7 @@ def train(
 
     widths = model.layers_for(rows.shape[1]).sizes
     with threads_for(model.batch_size * max((low * high for low, high in itertools.pairwise(widths)), default=0)):
-        compute_run("training", out, learn, as_json, unit="rows", scale=rows.shape[0])
+        compute_run("training", out, learn, as_json, where, unit="rows", scale=rows.shape[0])
 
 
 def _machine(
