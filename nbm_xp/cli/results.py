@@ -28,7 +28,7 @@ def compute_run(
     out: Place,
     work: Callable[[Bar, Any], RunDirectory],
     as_json: bool,
-    where: Mapping[str, Any] | None = None,
+    where: Mapping[str, Any],
     *,
     unit: str = "sweeps",
     scale: int = 1,
@@ -43,31 +43,27 @@ def compute_run(
     out : path-like
         The run's directory.
     work : callable
-        Called with the bar and the workers (None for a run that is not computed in tasks); returns the run.
+        Called with the bar and the workers; returns the run.
     as_json : bool
         Whether to print JSON.
-    where : mapping, optional
-        Values of the options of `Where`, for a run that is computed in tasks.
+    where : mapping
+        Values of the options of `Where`.
     unit, scale : optional
         See `work_bar`.
     about : mapping, optional
         Entries to print in addition to the results.
     """
-    began, more = time.perf_counter(), dict[str, Any]()
+    began = time.perf_counter()
     with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
         run = work(bar, workers)
-        if workers is not None:
-            more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
+        more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
     found = {**more, **runs.read_result(run.path), **(about or {})}
     answer(found, LINES[run.kind](found), as_json)
 
 
 @contextlib.contextmanager
-def _workers(where: Mapping[str, Any] | None) -> Iterator[Workers | None]:
+def _workers(where: Mapping[str, Any]) -> Iterator[Workers]:
     """Start the workers, and print the address of a cluster's dashboard on stderr."""
-    if where is None:
-        yield None
-        return
     # Its logged tracebacks of a lost cluster are replaced by our one-line message.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     with input_errors(), Workers(**where) as started:

@@ -99,6 +99,10 @@ class Kind:
         """The attributes of the Zarr group."""
         return {"source": f"nbm_xp.runs: {self.name}", "seed": str(self.run.seed), "run": self.run.result_identity}
 
+    @classmethod
+    def check_scheduler(cls, configuration: Mapping[str, Any], scheduler: str | Workers) -> None:
+        """Raise `ValueError` if a run with this configuration has no tasks for these workers."""
+
     def finish(self, unfinished: Place) -> Warn | None:
         """Write the results after all tasks; `unfinished` is the Zarr group, which is renamed afterwards."""
 
@@ -206,6 +210,7 @@ def begin(
     `check` is called with the workers and the path before the directory is created, and returns a line for the log.
     Further options are passed to `kind`.
     """
+    kind.check_scheduler(configuration, scheduler)
     with _started(kind, scheduler) as workers:
         said = None if check is None else check(workers, place_of(directory))
         pool = workers.pool  # before the directory is created: it raises if there is no cluster
@@ -269,7 +274,9 @@ def resume(
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable, got {progress!r}")
-    kind = kind_of(RunDirectory.read(directory).kind)
+    known = RunDirectory.read(directory)
+    kind = kind_of(known.kind)
+    kind.check_scheduler(known.configuration, scheduler)
     with _started(kind, scheduler) as workers:
         pool = workers.pool  # before anything is changed: it raises if there is no cluster
         with RunDirectory.resume(directory) as run:

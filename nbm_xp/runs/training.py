@@ -19,7 +19,16 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.estimators import check_names, column_names
 from nbm_xp.machines.minibatches import in_memory
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
-from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    get_namespace,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    to_numpy,
+)
 from nbm_xp.namespace.errors import checked_number, positive_int
 from nbm_xp.records import read_record, sealed, unsealed
 from nbm_xp.storage.chunked import open_array
@@ -28,7 +37,7 @@ from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
 from .training_blocks import computed_by, stored_rows
-from .workers import Pool, ThreadPool, Workers
+from .workers import Pool, Workers
 
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
 _PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given
@@ -131,8 +140,8 @@ def train(
         arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within)
         known_length(arrays["held_out"], "held_out")
     if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
-        arrays["sample_weight"] = asarray(to_numpy(sample_weight), host_namespace(), "float64")
-    check_divided(scheduler, min(model.batch_size, int(X.shape[0])))
+        weights = to_numpy(sample_weight) if is_array(sample_weight) else list(sample_weight)
+        arrays["sample_weight"] = asarray(weights, host_namespace(), "float64")
     if hours is not None:
         checked_number(hours, "hours", 1_000_000, positive=True)
     if checkpoint_every is not None:
@@ -143,6 +152,7 @@ def train(
         "params": params,
         "hours": hours,
         "checkpoint_every": checkpoint_every,
+        "batch": min(model.batch_size, int(X.shape[0])),
         "feature_names": names,
         "arrays": {name: _described(array) for name, array in arrays.items()},
         "notes": notes or {},
@@ -151,15 +161,6 @@ def train(
         TrainingRun, directory, configuration, random_state=model.random_state, progress=progress,
         scheduler=scheduler, save=functools.partial(_save, arrays), callback=callback,
     )  # fmt: skip
-
-
-def check_divided(scheduler: str | Workers, batch: int) -> None:
-    """Raise `ValueError` if a training with minibatches of this length has nothing to do for workers of a cluster."""
-    if Workers.of(scheduler).scheduler != "threads" and block_count(batch) == 1:
-        raise ValueError(
-            f"scheduler must be left out: a minibatch of {batch} rows is computed in this process, and workers compute "
-            f"blocks of larger ones. Set batch_size above {BLOCK}"
-        )
 
 
 def _described(array: Any) -> dict[str, Any]:
@@ -186,6 +187,16 @@ class TrainingRun(Kind):
     results, document = (MODEL, RESULT), RESULT
     in_tasks = False
 
+    @classmethod
+    def check_scheduler(cls, configuration: Mapping[str, Any], scheduler: str | Workers) -> None:
+        """Raise `ValueError` if minibatches are too small to be divided among workers of a cluster."""
+        batch = configuration.get("batch", 1)
+        if Workers.of(scheduler).scheduler != "threads" and block_count(batch) == 1:
+            raise ValueError(
+                f"scheduler must be left out: a minibatch of {batch} rows is computed in this process, and workers "
+                f"compute blocks of larger ones. Set batch_size above {BLOCK}"
+            )
+
     def __init__(self, run: RunDirectory, callback: Callable[[Any], object] | None = None) -> None:
         super().__init__(run)
         self._callback = callback
@@ -208,15 +219,12 @@ class TrainingRun(Kind):
             self._kept_at = unsealed(read_record(run.checkpoints / CLOCK), run.checkpoints / CLOCK)["seconds"]
         self._began = time.perf_counter() - self._kept_at
         progress(done, model.n_iter)
-        trainer, batch = Trainer(model), min(model.batch_size, int(rows.shape[0]))
-        if block_count(batch) > 1:
+        trainer, count = Trainer(model), int(rows.shape[0])
+        if block_count(min(model.batch_size, count)) > 1:
             pool.check(run.path)
             library = library_name(in_memory(rows[:1, :]))
-            digest = asked["arrays"]["rows"]["digest"]
-            trainer.stored = stored_rows(run, "rows.npy", digest, int(rows.shape[0]), library)
+            trainer.stored = stored_rows(run, "rows.npy", asked["arrays"]["rows"]["digest"], count, library)
             trainer.compute = computed_by(pool, run, library)
-        elif not isinstance(pool, ThreadPool):
-            check_divided("local", batch)
         try:
             trainer.fit(
                 rows,
@@ -237,7 +245,7 @@ class TrainingRun(Kind):
         found = {
             "epochs": model.n_iter_,
             "seconds": round(seconds, 3),
-            "n_rows": int(rows.shape[0]),
+            "n_rows": count,
             "n_features": int(rows.shape[1]),
             "library": library_name(rows),
             "lower_bound": not model.state_.topology.is_factorial,

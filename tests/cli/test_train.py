@@ -75,7 +75,7 @@ def test_a_run_s_directory_says_all_about_it() -> None:
     assert found["epochs"] == found["diagnostics"]["epoch"] == 4
     assert found["diagnostics"]["held_out"] == pytest.approx(RBM.load(f"run/{MODEL}").score(SCANS), abs=0.02)
     written = json.loads(pathlib.Path("run/result.json").read_text())
-    assert all(found[name] == written[name] for name in found.keys() - {"run", "kind", "seed"})
+    assert all(found[name] == written[name] for name in found.keys() - {"run", "kind", "seed", "dashboard"})
     assert (found["run"], found["kind"], found["seed"]) == ("run", "train", 5)
     assert not any(pathlib.Path("run").rglob("*.unfinished*"))
 

@@ -7,14 +7,18 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 
 from nbm_xp import runs
-from nbm_xp.boltzmann import DBM, RBM, SGD
+from nbm_xp.boltzmann import DBM, PCD, RBM, SGD, blocks
 from nbm_xp.graphs import GraphMachine, lattice
+from nbm_xp.machines import minibatches
 from nbm_xp.records import finite_json
+from nbm_xp.runs import training_blocks
 from nbm_xp.runs.training import MODEL
+from nbm_xp.runs.workers import ClusterPool
 from tests.helpers.runs import left_off, results_of
 
 ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
@@ -78,9 +82,64 @@ def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(runs.trained_model(tmp_path / "run").components_, fitted.components_)
 
 
+MISSING = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.1, np.nan, ROWS)
+DIVIDED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "pcd": (lambda: RBM(3), {}),
+    "cd": (lambda: RBM(3, training="cd", n_gibbs=2, visible="gaussian"), {"X": ROWS - ROWS.mean()}),
+    "ptt": (lambda: RBM(3, training="ptt", learning_rate=2.0), {"held_out": ROWS[:7]}),
+    "missing": (lambda: RBM(3, visible="categorical:2", optimizer="adam"), {"X": MISSING, "sample_weight": range(30)}),
+    "deep": (lambda: DBM([9, 4, 2], visible="spin", training=PCD(positive="gibbs")), {"X": 2 * ROWS - 1}),
+    "deep cd": (lambda: DBM([9, 4, 2], training="cd"), {"X": dask.array.from_array(ROWS, chunks=(7, -1))}),
+    "deep ptt": (lambda: DBM([9, 4, 2], training="ptt"), {}),
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+@pytest.mark.filterwarnings("ignore::nbm_xp.boltzmann.TrainingWarning")  # so few rows
+def test_minibatches_in_blocks_give_the_same_bytes_everywhere(
+    name: str, tmp_path: pathlib.Path, two_workers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory, in threads, on two workers, on one, and broken off in one place and resumed in another."""
+    monkeypatch.setattr(blocks, "BLOCK", 5)
+    begin, options = DIVIDED[name]
+    model, options = begin().set_params(n_iter=3, random_state=5, batch_size=17), {"X": ROWS} | options
+    whole = model.fit(**options).state_
+    cluster, given = runs.Workers(two_workers.scheduler.address), dict(options)
+    rows = given.pop("X")
+    with cluster, monkeypatch.context() as alone:
+        runs.train(model, tmp_path / "threads", rows, **given)
+        runs.train(model, tmp_path / "two", rows, **given, scheduler=cluster)
+        left_off(runs.train, model, tmp_path / "moved", rows, **given, scheduler=cluster, share=0.5, checkpoint_every=1)
+        runs.resume(tmp_path / "moved")
+        left_off(runs.train, model, tmp_path / "one", rows, **given, share=0.5, checkpoint_every=1)
+        alone.setattr(ClusterPool, "count", 1)
+        runs.resume(tmp_path / "one", scheduler=cluster)
+    for place in ("threads", "two", "moved", "one"):
+        found = runs.trained_model(tmp_path / place).state_
+        assert found.progress() == whole.progress()
+        for mine, theirs in zip(found.arrays().items(), whole.arrays().items(), strict=True):
+            assert (mine[0], np.asarray(mine[1]).tobytes()) == (theirs[0], np.asarray(theirs[1]).tobytes())
+
+
+def test_rows_are_read_a_window_at_a_time(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 3)
+    monkeypatch.setattr(minibatches, "WINDOW", 8)
+    read, rows_of = list[tuple[int, int]](), training_blocks.rows_of
+
+    def noted(folder: str, first: int, count: int, name: str) -> Any:
+        read.append((first, count))
+        return rows_of(folder, first, count, name)
+
+    monkeypatch.setattr(training_blocks, "rows_of", noted)
+    rows = dask.array.from_array(ROWS, chunks=(9, -1))
+    run = runs.train(RBM(3, n_iter=2, batch_size=4, random_state=5), tmp_path / "run", rows)
+    assert set(read) == {(0, 8), (8, 8), (16, 8), (24, 6)} and len(read) <= 8  # a window an epoch
+    fitted = RBM(3, n_iter=2, batch_size=4, random_state=5).fit(rows)
+    np.testing.assert_array_equal(runs.trained_model(run.path).components_, fitted.components_)
+
+
 def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
-    dask = pytest.importorskip("dask.array")
-    rows = dask.from_array(ROWS, chunks=(7, -1))
+    rows = dask.array.from_array(ROWS, chunks=(7, -1))
     whole = runs.train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
     for last in (1, 2):  # before the first checkpoint, and after one
         broken_off(tmp_path / str(last), RBM(3, n_iter=3, random_state=1), last, rows, checkpoint_every=2)
@@ -101,6 +160,7 @@ def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
         ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
         ({"hours": 0}, "hours must be a number, above 0 and below 1,000,000, got 0"),
         ({"callback": 3}, "callback must be callable, got 3"),
+        ({"scheduler": "local"}, "a minibatch of 10 rows is computed in this process, .*Set batch_size above 500"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],
 )
@@ -117,7 +177,7 @@ def test_one_process_at_a_time_trains(tmp_path: pathlib.Path) -> None:
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
     with pytest.raises(FileExistsError, match="is not empty"):
         runs.train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
-    with pytest.raises(ValueError, match="a training runs in this process"):
+    with pytest.raises(ValueError, match="minibatch of 10 rows is computed in this process"):
         runs.resume(tmp_path / "run", scheduler="local")
 
 
