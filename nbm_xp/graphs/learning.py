@@ -44,12 +44,13 @@ class Learning(EnergyModel, Estimator):
     def __init__(
         self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Array = None, *, hidden: Any = None,
         factors: Any = None, factor_couplings: Any = 1.0, training: str = "pseudo_likelihood", n_iter: int = 500,
-        learning_rate: float = 0.5, momentum: float = 0.0, weight_decay: float = 0.0, field_decay: float | None = None,
-        n_chains: int = 256, n_sweeps: int = 1, tol: float = 1e-6, random_state: Any = None,
+        learning_rate: float = 0.5, schedule: str = "constant", momentum: float = 0.0, weight_decay: float = 0.0,
+        field_decay: float | None = None, n_chains: int = 256, n_sweeps: int = 1, tol: float = 1e-6,
+        random_state: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, units, fields, couplings, hidden, factors, factor_couplings)
         self.training, self.n_iter, self.n_chains, self.n_sweeps = training, n_iter, n_chains, n_sweeps
-        self.learning_rate, self.momentum = learning_rate, momentum
+        self.learning_rate, self.schedule, self.momentum = learning_rate, schedule, momentum
         self.weight_decay, self.field_decay = weight_decay, field_decay
         self.tol, self.random_state = tol, random_state
 
@@ -259,6 +260,7 @@ class Learning(EnergyModel, Estimator):
     def _check_learning(self) -> None:
         """Raise `ValueError` if a learning parameter is invalid."""
         check_choice("training", self.training, TRAININGS)
+        check_choice("schedule", self.schedule, ("constant", "linear"))
         for name in ("n_iter", "n_chains", "n_sweeps"):
             positive_int(getattr(self, name), name)
         for name in ("learning_rate", "tol"):
@@ -311,7 +313,8 @@ class Learning(EnergyModel, Estimator):
                 rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
                 if not step or self.training == "ptt":
                     chains = ModelChains(machine, aim, self, seed + step)
-            move = self.momentum * move + rate * aim.centred(aim.beside(place, chains.moments(machine)))
+            factor = rate * (1.0 - step / self.n_iter) if self.schedule == "linear" else rate
+            move = self.momentum * move + factor * aim.centred(aim.beside(place, chains.moments(machine)))
             place = place + move
             if 2 * step >= self.n_iter:
                 total, later = total + place, later + 1

@@ -72,6 +72,8 @@ class GraphMachine(Learning, PottsMixin, TemperingMixin):
     learning_rate : float, optional
         Step size of `fit` with chains along centred gradients, in units of the inverse of the largest curvature of the
         log-likelihood, which is estimated from the data; in `partial_fit`, the factor of the gradient.
+    schedule : {"constant", "linear"}, optional
+        Whether the step size is constant in `fit` with chains, or falls to 0.
     momentum : float, optional
         Momentum of `fit` with chains, from 0 to less than 1.
     weight_decay, field_decay : float, optional

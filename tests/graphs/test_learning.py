@@ -209,7 +209,7 @@ def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, 
     if missing:
         rows, hidden = np.delete(rows, HIDDEN, axis=1), HIDDEN
     how = {"n_iter": 200, "n_chains": 128, "random_state": 3, "weight_decay": 0.01, "hidden": hidden}
-    how |= {"momentum": 0.8} if kind == "matrices" else {}
+    how |= {"momentum": 0.8, "schedule": "linear"} if kind == "matrices" else {}
     exact, learnt = (
         unlearnt(kind, training=way, **how).fit(rows, resume=kind == "matrices") for way in ("exact", training)
     )
