@@ -37,8 +37,8 @@ class Connection:
 
     def __init__(self, client: Any, address: str | None, patience: float, security: Any = None) -> None:
         self.client, self.address, self._patience, self._security = client, address, patience, security
-        self._alone_since: float | None = None
-        self._failed = False
+        self.alone_since: float | None = None
+        self.has_failed = False  # a request: a client does not know that a scheduler was shut down
 
     @classmethod
     def open(cls, address: str, patience: float, security: Any) -> Self:
@@ -54,21 +54,13 @@ class Connection:
     @property
     def is_open(self) -> bool:
         """Whether the scheduler can be reached, as far as is known."""
-        return not self._failed and self.client.status == "running"
-
-    def failed(self) -> None:
-        """Note that a request failed: a client does not know that a scheduler was shut down."""
-        self._failed = True
-
-    def found(self) -> None:
-        """Note that there are workers."""
-        self._alone_since = None
+        return not self.has_failed and self.client.status == "running"
 
     def _left(self, lost: str) -> float:
         """Return the seconds left to wait for workers; raise `RunError` if there are none."""
         now = time.monotonic()
-        self._alone_since = now if self._alone_since is None else self._alone_since
-        left = self._alone_since + self._patience - now
+        self.alone_since = now if self.alone_since is None else self.alone_since
+        left = self.alone_since + self._patience - now
         if left <= 0:
             raise RunError(lost)
         return left
@@ -88,11 +80,11 @@ class Connection:
         lost = f"the scheduler {self} is gone, and none came back in {self._patience:g} seconds"
         while not self.is_open:
             left = self._left(f"{lost}: resume the run when there is one again")
-            if self._failed or self.client.status != "connecting":  # else the client tries, for some time
+            if self.has_failed or self.client.status != "connecting":  # else the client tries, for some time
                 with contextlib.suppress(OSError):
                     self.client.close()
                     self.client = _client(self.address, timeout=min(left, ATTEMPT), security=self._security)
-                    self._failed = False
+                    self.has_failed = False
                     break
             time.sleep(_PAUSE)
         return True
@@ -104,12 +96,12 @@ class Connection:
             try:
                 return request(self.client)
             except OSError:
-                self.failed()
+                self.has_failed = True
 
     def look_for_workers(self) -> bool:
         """Return whether there are workers; raise `RunError` if there have been none for longer than the patience."""
         if self.ask(lambda client: client.nthreads()):
-            self.found()
+            self.alone_since = None
             return True
         gone = f"the cluster {self} has had no workers for {self._patience:g} seconds"
         self._left(f"{gone}: start some, and resume the run")
@@ -128,10 +120,6 @@ class Connection:
         """Return whether a worker that is gone had said that it would leave."""
         events: Any = self.ask(lambda client: client.get_events(worker))
         return any(isinstance(said, Mapping) and said.get("action") == "closing-worker" for _, said in events)
-
-    def close(self) -> None:
-        """Disconnect."""
-        self.client.close()
 
 
 def _client(address: str, **options: Any) -> Any:

@@ -15,7 +15,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from .inputs import rows_of
-from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint, span_of
+from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
 from .sampling import SampleJob
 from .store import Stored
 
@@ -30,17 +30,12 @@ class AnnealingJob(SweepsJob):
 
     betas: tuple[float, ...]
 
-    part, asked_by, weights, task = "annealing", "betas", "log_weight", "evaluate-annealing"
+    part, asked_by, weights, task, unit = "annealing", "betas", "log_weight", "evaluate-annealing", "steps"
 
     @property
     def stages(self) -> Sequence[Sweeps]:
         """The steps between temperatures."""
         return (Sweeps(0, len(self.betas) - 1, self.checkpoint_every),)
-
-    def span(self, block: Block, segment: int) -> str:
-        """Return the steps of a segment, or sweeps before them."""
-        stage, _, first, n_sweeps = self.segment(segment)
-        return span_of(first, n_sweeps, "steps" if stage == len(self.stages) - 1 else "sweeps")
 
     def chains(self, stage: int) -> Chains:
         """See `SweepsJob`."""
@@ -184,16 +179,12 @@ class FreeEnergyJob(MachineJob):
 
     n_rows: int
 
-    part, asked_by, n_segments, task = "rows", "n_rows", 1, "evaluate-rows"
+    part, asked_by, n_segments, task, unit = "rows", "n_rows", 1, "evaluate-rows", "passes"
 
     @property
     def blocks(self) -> list[Block]:
         """See `Job`."""
         return blocks_of(self.n_rows, _ROWS_IN_A_BLOCK)
-
-    def span(self, block: Block, segment: int) -> str:
-        """Return the rows of a block."""
-        return span_of(block.offset, block.rows, "rows")
 
     @property
     def stored(self) -> list[Stored]:

@@ -32,7 +32,7 @@ from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
-from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, span_of, write_checkpoint
+from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, write_checkpoint
 from .store import Stored
 
 GRAPH = "graph.zarr"
@@ -183,12 +183,10 @@ class GraphJob(Job):
         group, place = self._at(block)
         return math.prod(sizes[i] for sizes, i in zip(self.division.chunks, place, strict=True)) * group.n_chains
 
-    def span(self, block: Block, segment: int) -> str:
-        """Return the sweeps of a segment, and the colour if a sweep takes several."""
-        if not segment:
-            return "first states"
-        sweep, n_sweeps, colour, _ = self.division.step(self.schedule, segment - 1)
-        return span_of(sweep, n_sweeps) + (f" · colour {colour}" if self.chunks is None else "")
+    def span(self, segment: int) -> str:
+        """Return the sweeps that end in a segment; if it ends none, the number of colours drawn of the next one."""
+        colour = segment % self.division.colours
+        return super().span(segment) + (f" · {colour} of {self.division.colours} colours" if colour else "")
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Advance a block by a step, write the boundary states for its neighbours, and append the measurements."""

@@ -91,8 +91,8 @@ class Job:
         Names of further folders of checkpoints.
     asked_by : str
         Name of the entry of the configuration that asks for the job; "" if every run has it.
-    task : str
-        What its tasks do, in letters and hyphens, by which dashboards group them.
+    task, unit : str
+        What its tasks do, in letters and hyphens, by which dashboards group them; and what their steps are.
     """
 
     directory: str
@@ -103,7 +103,8 @@ class Job:
     part: ClassVar[str]
     other_parts: ClassVar[tuple[str, ...]] = ()
     asked_by: ClassVar[str] = ""
-    task: ClassVar[str]
+    task: ClassVar[str] = "run"
+    unit: ClassVar[str] = "sweeps"
 
     @classmethod
     def of(cls, run: RunDirectory, arrays: str) -> Self:
@@ -145,13 +146,14 @@ class Job:
         """Return the amount of work in a segment of a block."""
         return self.n_steps(segment) * self.work(block)
 
-    def span(self, block: Block, segment: int) -> str:
-        """Return the part of a block's work that is in a segment, for people."""
-        return f"segment {segment}"
+    def span(self, segment: int) -> str:
+        """Return which steps are in a segment, by the numbers of steps before and after it."""
+        first, end = _steps_before(self)[segment : segment + 2]
+        return f"{self.unit} {first}–{end}"
 
     def describe(self, block: Block, segment: int) -> str:
-        """Return the name of a segment's task: what it does, a hyphen, which block, and which part of its work."""
-        return f"{self.task}-block {block.number} · {self.span(block, segment)}"
+        """Return the name of a segment's task: what it does, a hyphen, which block, and which of its steps."""
+        return f"{self.task}-block {block.number} · {self.span(segment)}"
 
     def needs(self, block: Block) -> Sequence[int]:
         """Return the numbers of the blocks that must have completed as many segments first: none.
@@ -175,7 +177,7 @@ class Job:
 
     def done(self, segments: Mapping[int, int]) -> int:
         """Return the amount of work in the first segments of blocks, whose number is given for each block."""
-        steps = list(itertools.accumulate(map(self.n_steps, range(self.n_segments)), initial=0))
+        steps = _steps_before(self)
         return sum(steps[segments[block.number]] * self.work(block) for block in self.blocks)
 
     def folder(self, part: str | None = None) -> Place:
@@ -200,15 +202,10 @@ class Job:
         return found
 
 
-def span_of(first: int, count: int, unit: str = "sweeps") -> str:
-    """Describe some of many by the numbers of those before and after them.
-
-    Examples
-    --------
-    >>> span_of(400, 200)
-    'sweeps 400–600'
-    """
-    return f"{unit} {first}–{first + count}"
+@functools.lru_cache(maxsize=8)
+def _steps_before(job: Job) -> list[int]:
+    """Return the number of steps of a block before each segment and, last, of all."""
+    return list(itertools.accumulate(map(job.n_steps, range(job.n_segments)), initial=0))
 
 
 def _hashable(value: Any) -> Any:
@@ -416,11 +413,6 @@ class SweepsJob(MachineJob):
     def n_steps(self, segment: int) -> int:
         """Return the number of sweeps in a segment."""
         return self.segment(segment).n_sweeps
-
-    def span(self, block: Block, segment: int) -> str:
-        """Return the sweeps of a segment."""
-        _, _, first, n_sweeps = self.segment(segment)
-        return span_of(first, n_sweeps)
 
     def begin(self, block: Block) -> Arrays:
         """Return the first states of a block of chains."""

@@ -126,7 +126,7 @@ def computed_by(pool: Pool, run: RunDirectory, library: str) -> Compute:
         tried, found = 0, None
         while found is None:
             try:
-                found = pool.map(functools.partial(_compute_far, library), sent, tasks, "train · step")
+                found = pool.map(functools.partial(_compute_far, library), sent, tasks, "train")
             except WorkerLostError as lost:
                 tried += not isinstance(lost, TaskLostError)
                 run.log(f"the {len(blocks)} blocks of a step are submitted again: {lost}")

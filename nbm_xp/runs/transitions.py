@@ -32,7 +32,7 @@ from nbm_xp.rng import hashed_seed
 
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
-from .job import Arrays, Block, Job, Stopping, span_of
+from .job import Arrays, Block, Job, Stopping
 from .workers import Workers
 
 # The files of the measurements, and of the last spins at each temperature
@@ -97,11 +97,6 @@ class TransitionJob(Job):
     def work(self, block: Block) -> int:
         """Return the work in a sweep: units times chains."""
         return math.prod(self.size) * self.n_chains
-
-    def span(self, block: Block, segment: int) -> str:
-        """Return the temperature of a block, and the sweeps of a segment."""
-        step = self._sweeps(segment)
-        return f"temperature {self.temperatures[block.number]:g} · {span_of(step.sweep, step.n_sweeps)}"
 
     def begin(self, block: Block) -> Arrays:
         """Return equal spins, and empty series of measurements."""

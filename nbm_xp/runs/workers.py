@@ -194,7 +194,7 @@ class ClusterPool:
             try:
                 future = self._connection.client.submit(run_segment, job, block, segment, key=key, pure=False)
             except OSError:
-                self._connection.failed()
+                self._connection.has_failed = True
         if isinstance(future, concurrent.futures.Future):
             self._done.put(future)
         else:
@@ -206,7 +206,7 @@ class ClusterPool:
         client = self._connection.client
         if not self._connection.restore():
             if done := _taken(self._done, pending, timeout):
-                self._connection.found()
+                self._connection.alone_since = None
                 return done
             self._connection.look_for_workers()
             self._restart()
@@ -234,7 +234,7 @@ class ClusterPool:
         """See `ThreadPool`."""
         self._connection.restore()
         self._count += 1
-        keys = [f"{name} · {number} · {self._run}.{self._count}" for number in range(len(items))]
+        keys = [f"{name}-block {number} · {self._run}.{self._count}" for number in range(len(items))]
         client, futures = self._connection.client, list[Task]()
         try:
             with self._reached(), dask.config.set(_LARGE):
@@ -261,7 +261,7 @@ class ClusterPool:
         except (asyncio.CancelledError, concurrent.futures.CancelledError, self._distributed.KilledWorker) as error:
             raise TaskLostError(f"data were lost ({error!r})") from error
         except OSError as error:
-            self._connection.failed()
+            self._connection.has_failed = True
             raise TaskLostError("the scheduler was lost") from error
 
     @property
@@ -280,7 +280,7 @@ class ClusterPool:
 
     def close(self) -> None:
         """See `ThreadPool`."""
-        self._connection.close()
+        self._connection.client.close()
         if self._cluster is not None:
             self._cluster.close()
         self._settings.close()

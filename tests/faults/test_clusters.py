@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +17,6 @@ from nbm_xp.runs import RunDirectory, RunError, Workers, resume
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, StoppedError, blocks_of
 from tests.helpers.clusters import Processes
-from tests.helpers.object_store import BUCKET, serving
 from tests.helpers.runs import RUNS, results_of, whole
 
 distributed = pytest.importorskip("distributed")
@@ -58,9 +54,6 @@ class Leaving(Job):
     def blocks(self) -> list[Block]:
         return blocks_of(2, 2)
 
-    def steps(self, block: Any, segment: int) -> int:
-        return 1
-
     def advance(self, *arguments: Any) -> tuple[Any, ...]:
         if Leaving.times < TIMES:
             Leaving.times += 1
@@ -92,17 +85,6 @@ def test_workers_that_share_a_folder_come_and_go() -> None:
     with Processes() as cluster, Workers(cluster.address) as workers:
         come_and_go(cluster.shared / "run", cluster, workers)
     os.umask(usual)
-
-
-@pytest.mark.slow
-def test_workers_that_share_a_store_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("moto", "s3fs"):
-        pytest.importorskip(package)
-    with serving() as store:
-        for name, value in store.settings.items():
-            monkeypatch.setenv(name, value)
-        with Processes(settings=store.settings) as cluster, Workers(cluster.address) as workers:
-            come_and_go(f"s3://{BUCKET}/run", cluster, workers)
 
 
 def come_and_go(place: Any, cluster: Processes, workers: Workers) -> None:
@@ -171,19 +153,3 @@ def test_what_is_not_there_is_waited_for_so_long(tmp_path: pathlib.Path) -> None
         run = resume(cluster.shared / "run", scheduler=cluster.address, progress=lambda done, total: told.append(done))
         assert told[0] > 0.5 * told[-1]
         assert results_of(run.path) == whole("sample")
-
-
-@pytest.mark.slow
-def test_the_recipe_of_a_cluster(tmp_path: pathlib.Path) -> None:
-    for package in ("moto", "s3fs"):
-        pytest.importorskip(package)
-    root = pathlib.Path(__file__).parents[2]
-    shutil.copytree(root / "nbm_xp", tmp_path / "site" / "nbm_xp")
-    paths = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
-    said = subprocess.run(
-        ["bash", root / "examples" / "cluster.sh", tmp_path / "cluster"], cwd=tmp_path, capture_output=True, text=True,
-        env=os.environ | {"PATH": paths, "PYTHONPATH": os.fspath(tmp_path / "site")},
-    )  # fmt: skip
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert "a worker is lost\n" in said.stdout
-    assert said.stdout.endswith(" files are the same in both\n")

@@ -90,9 +90,6 @@ class Deadly(Job):
     def blocks(self) -> list[Block]:
         return blocks_of(2, 2)
 
-    def steps(self, block: Any, segment: int) -> int:
-        return 1
-
     def begin(self, block: Any) -> tuple[Any, ...]:
         os.kill(os.getpid(), signal.SIGKILL)
         return ()

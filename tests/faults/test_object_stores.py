@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import random
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from nbm_xp.runs import Workers, resume
+from tests.faults.test_clusters import come_and_go
 from tests.faults.test_killed_clients import CLIENT, interrupted
 from tests.faults.test_killed_workers import Killer, pids_of
 from tests.helpers.clusters import Processes
@@ -100,3 +106,22 @@ def test_schedulers_killed(number: int, store: ObjectStore) -> None:
             RUNS["sample"](place, scheduler=workers, progress=restart)
         assert cluster.scheduler is not first
     assert results_of(place) == whole("sample")
+
+
+@pytest.mark.slow
+def test_workers_that_share_a_store_come_and_go(store: ObjectStore) -> None:
+    with Processes(settings=store.settings) as cluster, Workers(cluster.address) as workers:
+        come_and_go(f"s3://{BUCKET}/shared", cluster, workers)
+
+
+@pytest.mark.slow
+def test_the_recipe_of_a_cluster(tmp_path: pathlib.Path) -> None:
+    root, paths = pathlib.Path(__file__).parents[2], f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+    shutil.copytree(root / "nbm_xp", tmp_path / "site" / "nbm_xp")
+    said = subprocess.run(
+        ["bash", root / "examples" / "cluster.sh", tmp_path / "cluster"], cwd=tmp_path, capture_output=True, text=True,
+        env=os.environ | {"PATH": paths, "PYTHONPATH": os.fspath(tmp_path / "site")},
+    )  # fmt: skip
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "a worker is lost\n" in said.stdout
+    assert said.stdout.endswith(" files are the same in both\n")
