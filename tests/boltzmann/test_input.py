@@ -98,28 +98,22 @@ def test_no_rows_give_no_rows(rbm: RBM, library: Library) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_components": 0}, "n_components"),
-        ({"n_components": 2.5}, "n_components"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": True}, "batch_size"),
-        ({"n_iter": -1}, "n_iter"),
+        ({"n_components": 0}, "n_components"), ({"n_components": 2.5}, "n_components"),
+        ({"batch_size": 0}, "batch_size"), ({"batch_size": True}, "batch_size"), ({"n_iter": -1}, "n_iter"),
         ({"n_gibbs": 0}, "n_gibbs"),
         *(({"learning_rate": rate}, "learning_rate") for rate in (0.0, -0.1, float("nan"), float("inf"), "fast")),
         ({"optimizer": SGD(1.0)}, "momentum must be a number, at least 0 and below 1, got 1.0"),
-        ({"optimizer": SGD(-0.5)}, "momentum"),
-        ({"optimizer": SGD(weight_decay=-1e-3)}, "weight_decay"),
+        ({"optimizer": SGD(-0.5)}, "momentum"), ({"optimizer": SGD(weight_decay=-1e-3)}, "weight_decay"),
         ({"schedule": "cosine"}, r"schedule must be one of \['auto', 'constant', .* or a callable, got 'cosine'"),
-        ({"random_state": -1}, "random_state"),
-        ({"shuffle": "yes"}, "shuffle"),
-        ({"diagnostics": "often"}, "diagnostics"),
-        ({"training": "x"}, r"training must be one of .*, got 'x'"),
+        ({"random_state": -1}, "random_state"), ({"shuffle": "yes"}, "shuffle"),
+        ({"diagnostics": "often"}, "diagnostics"), ({"training": "x"}, r"training must be one of .*, got 'x'"),
         ({"training": PCD(average="last")}, "average must be None, True or False, got 'last'"),
         ({"training": PCD(positive="exact")}, "positive must be 'mean_field' or 'gibbs', got 'exact'"),
         ({"training": PCD(n_positive=0)}, "n_positive must be a whole number, at least 1"),
         ({"optimizer": "newton"}, r"optimizer must be one of \['sgd', 'adam'\] or an SGD or Adam object, got 'newton'"),
         ({"visible": "poisson"}, "visible must be one of .*, categorical:Q with Q states, got 'poisson'"),
     ],
-)
+)  # fmt: skip
 def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str) -> None:
     rbm = RBM(**settings)
     for learn in (rbm.fit, rbm.partial_fit):

@@ -30,21 +30,17 @@ _SIGNS = "the rows are standardised; clipped to [0, 1] they lose what tells the 
 _ALL = dict.fromkeys((f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")), _WEIGHED)
 _LISTED = dict.fromkeys(("check_methods_sample_order_invariance", "check_methods_subset_invariance"), _FLIPPED)
 EXPECTED_FAILURES: list[tuple[Any, dict[str, str]]] = [
-    (RBM(**SMALL), _ALL | _LISTED),
-    (RBM(**SMALL, hidden="relu"), _ALL | _LISTED),
+    (RBM(**SMALL), _ALL | _LISTED), (RBM(**SMALL, hidden="relu"), _ALL | _LISTED),
     (RBM(**SMALL, visible="spin"), _ALL | _LISTED),
     (RBM(**SMALL, visible="categorical:64"), dict.fromkeys(_ALL, _STATES) | _LISTED),
-    (RBM(**SMALL, visible="gaussian"), _ALL),
-    (RBM(**SMALL, visible="normal"), _ALL),
+    (RBM(**SMALL, visible="gaussian"), _ALL), (RBM(**SMALL, visible="normal"), _ALL),
     (DBM([None, 4, 3], n_iter=2, random_state=0), _ALL),
     (DBM([None, 4, 3], n_iter=2, random_state=0, visible="gaussian"), _ALL),
     (RBMClassifier(**SMALL), _ALL | {"check_classifiers_train": _SIGNS}),
-    (RBMClassifier(8, 0.3, n_iter=10, random_state=0, visible="gaussian"), _ALL),
-    (OutlierDetector(RBM(**SMALL)), {}),
-    (Imputer(RBM(**SMALL)), {}),
-    (Imputer(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
+    (RBMClassifier(8, 0.3, n_iter=10, random_state=0, visible="gaussian"), _ALL), (OutlierDetector(RBM(**SMALL)), {}),
+    (Imputer(RBM(**SMALL)), {}), (Imputer(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
     (OutlierDetector(DBM([None, 4, 3], n_iter=2, random_state=0, visible="normal")), {}),
-]
+]  # fmt: skip
 """Estimators, and the checks of scikit-learn's that each fails, with the reason."""
 TABLES = (
     estimator_checks.check_transformer_get_feature_names_out,

@@ -80,27 +80,20 @@ def bad_files() -> None:
 
 
 BAD_DATA = {
-    "missing.npy": "no such file",
-    "nonsense": "no such file",
+    "missing.npy": "no such file", "nonsense": "no such file",
     "flat.npy": "must have two axes, (rows, features), got an array of shape (9,)",
-    "deep.npy": "got an array of shape (2, 3, 3)",
-    "empty.npy": "must have at least one row",
+    "deep.npy": "got an array of shape (2, 3, 3)", "empty.npy": "must have at least one row",
     "large.npy": "must have values in [0, 1], got values from 1.5 to 1.5; --threshold makes them 0 and 1",
     "negative.npy": "must have values in [0, 1], got values from -0.5 to -0.5",
-    "nan.npy": "must have values in [0, 1], got NaN\n",
-    "infinite.npy": "got values from inf to inf",
-    "complex.npy": "must hold real numbers, got complex ones",
-    "words.npy": "must be an array of numbers",
+    "nan.npy": "must have values in [0, 1], got NaN\n", "infinite.npy": "got values from inf to inf",
+    "complex.npy": "must hold real numbers, got complex ones", "words.npy": "must be an array of numbers",
     "objects.npy": "not a .npy or .npz file of numbers",
-    "several.npz": "choose one of its arrays with :key; it has a, b",
-    "several.npz:c": "has no array 'c'; it has a, b",
+    "several.npz": "choose one of its arrays with :key; it has a, b", "several.npz:c": "has no array 'c'; it has a, b",
     "flat.npy:a": "no such file",
     "text.npy": "not a .npy or .npz file of numbers; rows of text become one by np.save(name, np.loadtxt(file",
-    "void.npy": "not a .npy or .npz file of numbers",
-    "text.npz": "not a .npy or .npz file of numbers",
-    "cut.npz": "not a .npy or .npz file of numbers",
-    ".": "is a folder",
-}
+    "void.npy": "not a .npy or .npz file of numbers", "text.npz": "not a .npy or .npz file of numbers",
+    "cut.npz": "not a .npy or .npz file of numbers", ".": "is a folder",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("source", BAD_DATA)

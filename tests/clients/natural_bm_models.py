@@ -123,12 +123,9 @@ def partition(natural_bm, name):
     energies = B.function([x], machine.free_energy(x))(data)
     exact = [float(natural_bm.estimators.exact_logZ(machine))] if name == "rbm" else []
     return {
-        "base": float(annealed.logZa),
-        "runs": listed(annealed.logZ).pop(),
-        "estimate": list(annealed.estimate_log_error_Z()),
-        "free energies": listed(energies),
-        "exact": exact,
-    }
+        "base": float(annealed.logZa), "runs": listed(annealed.logZ).pop(),
+        "estimate": list(annealed.estimate_log_error_Z()), "free energies": listed(energies), "exact": exact,
+    }  # fmt: skip
 
 
 def title(*words):

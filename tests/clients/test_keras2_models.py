@@ -151,13 +151,10 @@ def test_callbacks(keras: Any, tmp_path: pathlib.Path) -> None:
     rates: list[float] = []
     watch = c.LambdaCallback(on_epoch_end=lambda epoch, logs: rates.append(float(logs["lr"])))
     chosen = [
-        c.LearningRateScheduler(lambda epoch: 0.5**epoch),
-        c.ReduceLROnPlateau(patience=50),
-        watch,
-        c.CSVLogger(str(tmp_path / "log.csv")),
-        c.TerminateOnNaN(),
+        c.LearningRateScheduler(lambda epoch: 0.5**epoch), c.ReduceLROnPlateau(patience=50), watch,
+        c.CSVLogger(str(tmp_path / "log.csv")), c.TerminateOnNaN(),
         c.EarlyStopping(monitor="val_loss", min_delta=100, patience=2),
-    ]
+    ]  # fmt: skip
     model.fit(X, Y, epochs=9, verbose=0, validation_data=(X, Y), callbacks=chosen)
     assert rates == [1.0, 0.5, 0.25, 0.125][: len(rates)]
     assert len(rates) < 9

@@ -46,23 +46,18 @@ RECORDED = Language(tape, ifelse, _loop_recorded)
 ON_HOST = Language(HOST, lambda condition, a, b: a if condition else b, _loop_on_host)
 
 ONE: dict[str, Callable[[Language, Any], Any]] = {
-    "tanh": lambda a, x: a.xp.tanh(x),
-    "sin": lambda a, x: a.xp.sin(x * 1.7),
-    "softplus": lambda a, x: a.xp.log(1 + a.xp.exp(x)),
-    "square": lambda a, x: x * x,
-    "negative": lambda a, x: -x,
-    "by a number": lambda a, x: 2 - x / 3 + 0.25,
-    "sum": lambda a, x: a.xp.sum(x) * 0.1,
+    "tanh": lambda a, x: a.xp.tanh(x), "sin": lambda a, x: a.xp.sin(x * 1.7),
+    "softplus": lambda a, x: a.xp.log(1 + a.xp.exp(x)), "square": lambda a, x: x * x, "negative": lambda a, x: -x,
+    "by a number": lambda a, x: 2 - x / 3 + 0.25, "sum": lambda a, x: a.xp.sum(x) * 0.1,
     "mean of rows": lambda a, x: a.xp.mean(x, axis=-1, keepdims=True) if x.ndim else x,
     "largest of rows": lambda a, x: a.xp.max(x, axis=0) if x.ndim else x,
     "running": lambda a, x: a.xp.cumulative_sum(x, axis=-1) if x.ndim else x,
-    "turned": lambda a, x: x[..., ::-1] if x.ndim else x,
-    "first": lambda a, x: x[..., :1] if x.ndim else x,
+    "turned": lambda a, x: x[..., ::-1] if x.ndim else x, "first": lambda a, x: x[..., :1] if x.ndim else x,
     "there and back": lambda a, x: a.xp.reshape(a.xp.reshape(x, (-1,)), x.shape),
     "number of elements": lambda a, x: x / (x.shape[-1] + 1) if x.ndim else x,
     "stacked": lambda a, x: a.xp.sum(a.xp.stack([x, x * 2.0, a.xp.sin(x)]), axis=0),
     "loop": lambda a, x: a.loop(x, a.xp.zeros_like(x[0])) if x.ndim == 2 else x,
-}
+}  # fmt: skip
 TWO: dict[str, Callable[[Language, Any, Any], Any]] = {
     "add": lambda a, x, y: x + y, "subtract": lambda a, x, y: x - 0.5 * y, "multiply": lambda a, x, y: x * y,
     "divide": lambda a, x, y: x / (1.5 + y * y), "larger": lambda a, x, y: a.xp.maximum(x, y),
