@@ -37,8 +37,29 @@ _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionErro
 # The attribute of an error whose notes say which recorded call failed, of what arguments and where: they say more.
 NOTED = "is_noted"
 
+# What CUDA says of a device that is gone; other errors, such as illegal accesses, are a program's
+_GONE = re.compile(
+    "no CUDA-capable device|busy or unavailable|invalid device ordinal|uncorrectable|hardware stack|unknown error"
+)
+
 _LONGEST = 80
 _NAMED: dict[Any, Any] = {}  # functions, and their public wrappers
+
+
+def device_failure(error: BaseException) -> Literal["memory", "gone"] | None:
+    """Return whether an error says that a device is out of memory or gone.
+
+    Examples
+    --------
+    >>> device_failure(RuntimeError("CUDA error: uncorrectable ECC error encountered"))
+    'gone'
+    >>> device_failure(RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes"))
+    'memory'
+    """
+    said = f"{type(error).__name__}: {error}"
+    if "OutOfMemoryError" in said or "RESOURCE_EXHAUSTED" in said or "cudaErrorMemoryAllocation" in said:
+        return "memory"
+    return "gone" if "cuda" in said.lower() and _GONE.search(said) else None
 
 
 def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:

@@ -29,12 +29,12 @@ from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import Place, place_of
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
-from nbm_xp.namespace.errors import positive_int
+from nbm_xp.namespace.errors import device_failure, positive_int
 from nbm_xp.package import need
 from nbm_xp.storage.arrays import load_tensors, save_tensors
 
 from . import store
-from .directory import RunDirectory
+from .directory import RunDirectory, RunError
 from .store import Stored
 
 Arrays: TypeAlias = tuple[Array, ...]  # input of a segment, in host memory
@@ -267,6 +267,24 @@ def last_checkpoint(folder: Place, run: str, block: int) -> Checkpoint | None:
     return read_checkpoint(folder, run, block, last_checkpoints(folder).get(block, 0))
 
 
+class DeviceGoneError(RunError):
+    """Raised for a task whose device is gone."""
+
+
+@contextlib.contextmanager
+def device_errors() -> Iterator[None]:
+    """Raise `RunError` if a device is out of memory, and `DeviceGoneError` if it is gone."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        failure, said = device_failure(error), f"{type(error).__name__}: {error}"
+        if failure == "memory":
+            raise RunError(f"a device is out of memory ({said}): make the blocks smaller by chunks") from error
+        if failure == "gone":
+            raise DeviceGoneError(f"a device is gone ({said}): resume the run where there is one") from error
+        raise
+
+
 class StoppedError(Exception):
     """Raised in a task that should stop; its work since the last checkpoint is discarded."""
 
@@ -278,7 +296,7 @@ def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambd
     now = Checkpoint(0, ())
     if segment:
         now = read_checkpoint(*place, segment) or last_checkpoint(*place) or now
-    with one_thread():
+    with one_thread(), device_errors():
         # Usually one iteration; more if a checkpoint was lost with a worker's disk.
         for number in range(now.done, segment + 1):
             arrays = job.advance(block, number, now.arrays if number else job.begin(block), stopping)

@@ -30,7 +30,7 @@ from nbm_xp.package import need
 
 from .connections import Connection
 from .directory import RunError
-from .job import Block, Job, run_segment
+from .job import Block, DeviceGoneError, Job, run_segment
 
 ASKED = 3  # number of times that a cluster is asked for workers that respond
 
@@ -192,7 +192,7 @@ class ClusterPool:
         future: Task = concurrent.futures.Future()  # of a task that is lost already
         if self._connection.is_open:
             try:
-                future = self._connection.client.submit(run_segment, job, block, segment, key=key, pure=False)
+                future = self._connection.client.submit(_run_segment, job, block, segment, key=key, pure=False)
             except OSError:
                 self._connection.has_failed = True
         if isinstance(future, concurrent.futures.Future):
@@ -224,6 +224,8 @@ class ClusterPool:
             raise TaskLostError("the scheduler was lost")
         if future.status == "error":
             error = future.exception()
+            if isinstance(error, DeviceGoneError):
+                raise TaskLostError(str(error)) from error
             if not isinstance(error, self._distributed.KilledWorker):
                 raise error
             if self._connection.left_with_notice(error.last_worker.address):
@@ -294,6 +296,16 @@ def _answer(folder: str) -> str:
     except OSError as error:
         raise RunError(f"it cannot write into {folder}, which must be a folder that all share ({error})") from error
     return name
+
+
+def _run_segment(job: Job, block: Block, segment: int) -> None:
+    """Compute a segment on a worker of a cluster, which leaves if its device is gone."""
+    try:
+        run_segment(job, block, segment)
+    except DeviceGoneError as error:
+        worker = need("distributed").get_worker()
+        worker.loop.add_callback(worker.close, nanny=True, executor_wait=False, reason=str(error))
+        raise
 
 
 Pool: TypeAlias = ThreadPool | ClusterPool  # an executor of segments

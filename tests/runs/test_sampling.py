@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import socket
 import sys
+import time
 from typing import Any
 
 import dask.array
@@ -13,7 +14,9 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, sample
+from nbm_xp.runs.sampling import SampleJob
 from nbm_xp.runs.workers import ClusterPool
+from tests.helpers.clusters import two_processes
 from tests.helpers.runs import SAMPLE, dyadic, files_of, ordinary
 
 pytest.importorskip("zarr")
@@ -22,6 +25,43 @@ pytest.importorskip("zarr")
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     return sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE)
+
+
+class CUDARuntimeError(RuntimeError):
+    """An error of the name of CuPy's."""
+
+
+def fail(message: str = "cudaErrorECCUncorrectable: uncorrectable ECC error encountered") -> None:
+    def advance(*given: Any) -> Any:
+        raise CUDARuntimeError(message)
+
+    SampleJob.advance = advance  # type: ignore[method-assign]
+
+
+def test_a_worker_whose_device_is_gone_leaves_its_tasks_to_others(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
+    with two_processes(as_default=False) as client:
+        gone = next(iter(client.nthreads()))
+        client.run(fail, workers=[gone])
+        run = sample(ordinary(), tmp_path / "run", **SAMPLE, scheduler=client.scheduler.address)
+        assert any(gone not in client.nthreads() or time.sleep(0.05) for _ in range(200))
+    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("cudaErrorMemoryAllocation: out of memory", r"a device is out of memory .* smaller by chunks"),
+        ("cudaErrorNoDevice: no CUDA-capable device is detected", r"a device is gone .*: resume the run"),
+        ("cudaErrorIllegalAddress: an illegal memory access was encountered", r"^cudaErrorIllegal.* encountered$"),
+    ],
+)
+def test_errors_of_devices_are_told(
+    message: str, says: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SampleJob, "advance", SampleJob.advance)  # restores it
+    fail(message)
+    with pytest.raises(RuntimeError, match=says):
+        sample(ordinary(), tmp_path / "run", **SAMPLE)
 
 
 @pytest.mark.parametrize(
