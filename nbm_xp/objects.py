@@ -11,6 +11,7 @@ import contextlib
 import errno
 import functools
 import importlib
+import itertools
 import os
 import pathlib
 import random
@@ -25,7 +26,7 @@ TRIES = 6  # of a request that fails, in addition to those of the package of the
 CONDITION = "the store cannot create an object on condition that there is none, which runs need"
 PAUSE = 0.1  # seconds, at most, before the second
 PIECE = 2**26  # bytes that are read or written at once
-AT_ONCE = 32  # requests
+AT_ONCE = 16  # requests
 
 _FINAL = (
     FileNotFoundError,
@@ -235,8 +236,11 @@ def together(request: Callable[[Any], Any], items: Iterable[Any], place: Any) ->
     """
     if not isinstance(place, ObjectPath):
         return [request(item) for item in items]
+    found, rest = list[Any](), iter(items)
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return list(threads.map(request, items))
+        while some := list(itertools.islice(rest, AT_ONCE)):  # the others are not yet made
+            found += threads.map(request, some)
+    return found
 
 
 def _creator(store: Any) -> Callable[[str, bytes], object] | None:

@@ -27,7 +27,7 @@ from nbm_xp import boltzmann
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import Place, leftovers, place_of, remove_folder, replacing_folder, sweep, write_json
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.objects import ObjectPath, StoreError
+from nbm_xp.objects import ObjectPath, StoreError, together
 from nbm_xp.package import __version__
 from nbm_xp.records import digest_of_file, digest_of_record, read_record, sealed, unsealed
 
@@ -228,8 +228,7 @@ class RunDirectory:
         run = cls.read(path)
         if kinds and run.kind not in kinds:
             raise ValueError(f"{run.path} holds a run of {run.kind!r}, not of {' or '.join(map(repr, kinds))}")
-        for name in run._files:
-            run._verify(name)
+        together(run._verify, run._files, run.path)
         return run
 
     @classmethod
@@ -371,8 +370,9 @@ def _write_inputs(place: Place, about: dict[str, Any], model: Any, save: Callabl
         model.save(place / _MODEL)
     if save is not None:
         save(place)
-    files = sorted(file.name for file in place.iterdir() if file.name != _LOCK and file.is_file())
-    about["files"] = {name: digest_of_file(place / name) for name in files}
+    found = sorted((file for file in place.iterdir() if file.name != _LOCK), key=str)
+    digests = together(lambda file: digest_of_file(file) if file.is_file() else None, found, place)
+    about["files"] = {file.name: digest for file, digest in zip(found, digests, strict=True) if digest}
     write_json(place / _ABOUT, sealed(about))
 
 

@@ -262,8 +262,7 @@ def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: Place)
     """Write the division of a graph into shards, and all blocks in the order of their indices."""
     if isinstance(division, ShardDivision):
         _save(folder / "division.npz", division.arrays())
-    for number, block in enumerate(blocks):
-        _save(folder / f"block-{number:06d}.npz", block.arrays())
+    together(lambda one: _save(folder / f"block-{one[0]:06d}.npz", one[1].arrays()), enumerate(blocks), folder)
 
 
 def _save(place: Place, arrays: Mapping[str, Array]) -> None:
