@@ -165,8 +165,8 @@ class MachineState:
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
-        missing = missing and not self.is_lazy
-        X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
+        allowed = "where parameters are lazy arrays" if missing and self.is_lazy else missing
+        X = checked_rows(X, self.n_features, name=name, within=within, missing=allowed, owner=self.kind)
         return self.same_library(X)
 
     def checked_states(self, states: Array, rows: int, layer: int, name: str) -> Array:

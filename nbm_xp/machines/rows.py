@@ -108,7 +108,7 @@ def checked_rows(
     name: str = "X",
     within: Values | None = _SHARES,
     clip: bool = True,
-    missing: bool = False,
+    missing: bool | str = False,
     owner: str = "the model",
 ) -> Array:
     """Return checked rows, by default with values in [0, 1], as an array of their library.
@@ -125,8 +125,8 @@ def checked_rows(
         Allowed values; None for all finite ones.
     clip : bool, optional
         Whether to clip finite values to the allowed range; whole numbers are never clipped.
-    missing : bool, optional
-        Whether values may be missing, NaN. Not if the number of rows is unknown.
+    missing : bool or str, optional
+        Whether values may be missing, NaN. Not if the number of rows is unknown. A string is the reason why not.
     owner : str, optional
         Name of the model in messages.
 
@@ -167,7 +167,7 @@ def checked_rows(
         raise ValueError(f"{name} has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
-    missing = missing and X.shape[0] == X.shape[0]
+    missing = "where the number of rows is unknown" if missing is True and X.shape[0] != X.shape[0] else missing
     check = partial(checked_values, argument=name, within=within, clip=clip, missing=missing)
     if is_lazy(array_namespace(X)):
         if within is not None and within.parts:
@@ -201,12 +201,12 @@ def _checked_block(check: Any, offset: Any, shape: Any, block: Array) -> Array:
 
 
 def checked_values(
-    block: Array, argument: str, within: Values | None, clip: bool = False, missing: bool = False
+    block: Array, argument: str, within: Values | None, clip: bool = False, missing: bool | str = False
 ) -> Array:
     """Return an array in memory after checking that its values are finite and allowed.
 
     With `clip`, finite values outside the allowed range are clipped to it, with a warning. With `missing`, values may
-    be NaN.
+    be NaN, unless it is the reason why not.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def checked_values(
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one synchronisation with a device
     least, most, whole, _ = within or _FINITE
-    if missing and low != low:
+    if missing is True and low != low:
         xp, gaps = array_namespace(block), is_missing(block)
         return xp.where(gaps, block, checked_values(xp.where(gaps, B.zeros_like(block), block), argument, within, clip))
     if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
@@ -236,6 +236,7 @@ def checked_values(
     if not (low >= least and high <= most):
         wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
         found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
+        wanted += f" {missing}" if found == "NaN" and missing else ""
         found += ": Negative values in data" if whole and low < 0 <= least else ""  # scikit-learn expects this text
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     if whole and not bool(B.all(B.equal(block, B.round(block)))):
@@ -243,7 +244,7 @@ def checked_values(
     return block
 
 
-def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool, missing: bool) -> Array:
+def _checked_parts(block: Array, argument: str, parts: tuple[Any, ...], clip: bool, missing: bool | str) -> Array:
     """Return an array in memory after checking each group of columns."""
     found, first = [], 0
     for within, count in parts:

@@ -213,3 +213,10 @@ def test_diagnostics_follow_complete_rows(capsys: pytest.CaptureFixture[str]) ->
     assert not clone(rbm).set_params(verbose=1, training="ptt").fit(none).diagnostics_
     assert "no complete rows to evaluate" in capsys.readouterr().out
     assert held.score(none) == pytest.approx(held.log_likelihood(none).mean())
+
+
+def test_rows_are_complete_where_parameters_are_lazy() -> None:
+    dask = pytest.importorskip("dask.array")
+    lazy = RBM.from_parameters(*(dask.from_array(x, chunks=3) for x in (np.eye(2, 6), np.zeros(2), np.zeros(6))))
+    with pytest.raises(ValueError, match=r"X must have values in \[0, 1\] where parameters are lazy arrays, got NaN"):
+        lazy.free_energy(dask.from_array(with_gaps(ROWS), chunks=(30, 6))).compute()
