@@ -51,15 +51,15 @@ INTERRUPTED, ENDED, KILLED = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
     [
         ("sample", 0.25, INTERRUPTED, {}),
         ("sample", 0.25, ENDED, {}),
-        ("sample", 0.25, KILLED, {}),
+        pytest.param("sample", 0.25, KILLED, {}, marks=pytest.mark.slow),
         pytest.param("sample", 0.25, INTERRUPTED, {"scheduler": "local"}, marks=pytest.mark.slow),
         pytest.param("sample", 0.25, ENDED, {"scheduler": "local"}, marks=pytest.mark.slow),
         ("skipping", 0.5, KILLED, {}),  # while it sweeps; while it anneals, and anneals in reverse
         pytest.param("skipping", 0.1, KILLED, {}, marks=pytest.mark.slow),
         pytest.param("skipping", 0.8, KILLED, {}, marks=pytest.mark.slow),
-        ("web", 0.6, KILLED, {}),
+        pytest.param("web", 0.6, KILLED, {}, marks=pytest.mark.slow),
         pytest.param("glass", 0.6, KILLED, {}, marks=pytest.mark.slow),
-        ("transition", 0.5, KILLED, {}),
+        pytest.param("transition", 0.5, KILLED, {}, marks=pytest.mark.slow),
         ("train", 0.5, KILLED, {}),
         pytest.param("train", 0.3, ENDED, {}, marks=pytest.mark.slow),
         pytest.param("train", 0.7, INTERRUPTED, {}, marks=pytest.mark.slow),

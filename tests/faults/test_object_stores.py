@@ -54,6 +54,7 @@ def test_a_run_through_faults(protocol: str, name: str, store: ObjectStore) -> N
     assert results_of(place) == whole(name)
 
 
+@pytest.mark.slow
 def test_of_clients_that_begin_in_one_place_one_goes_on(store: ObjectStore) -> None:
     place = f"s3://{BUCKET}/one"
     source = CLIENT.format(name="sample", place=place, share=1, how={"n_draws": 12})

@@ -42,7 +42,7 @@ def equal(whole: Any, blocks: Any, names: tuple[str, ...] = ("energy", "magnetis
             assert whole[name].dtype == found[name].dtype
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lattices())
 def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> None:
     turn = colours_of(neighbour_rows(graph.units, graph.first, graph.second))
@@ -61,7 +61,7 @@ def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> N
             assert mine.tolist() == list(want[kind])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     graph=lattices(), units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
     chunks=st.integers(2, 6), at_once=st.integers(1, 3), seed=st.integers(0, 99), loops=st.booleans(),
@@ -123,7 +123,7 @@ def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bo
     equal(machine.sample(**asked), machine.sample(**asked, chunks=chunks), names)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
     shards=st.integers(0, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), loops=st.booleans(),

@@ -25,7 +25,7 @@ from tests.helpers.runs import QUALITY, deep, ordinary, results_of
 pytest.importorskip("zarr")
 
 ROWS = (np.random.default_rng(1).random((50, 20)) < 0.4).astype("float32")
-ASKED: dict[str, Any] = {"n_chains": 60, "n_temperatures": 80, "chunks": 16, "checkpoint_every": 25, "random_state": 3}
+ASKED: dict[str, Any] = {"n_chains": 60, "n_temperatures": 40, "chunks": 30, "checkpoint_every": 15, "random_state": 3}
 
 SKIPPING = [(0, 1), (0, 2), (1, 2)]
 
@@ -97,7 +97,7 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     """A machine whose units have no connections to speak of: chains are where they are to be after a sweep."""
     model = deep((30, 25, 21), scale=1e-6)
     exact = float(sum(np.logaddexp(0, bias).sum() for bias in model.intercepts_))
-    asked = ASKED | {"reverse": True, "n_sweeps": 30, "n_chains": 200, "n_temperatures": 8, "checkpoint_every": 4}
+    asked = ASKED | {"reverse": True, "n_sweeps": 30, "n_chains": 100, "n_temperatures": 8, "chunks": 50, "checkpoint_every": 4}
     run = evaluate(model, tmp_path / "run", **asked)
     assert run.configuration["reverse"] == "chains"
     found = read_evaluation(run.path)
@@ -130,7 +130,7 @@ def test_energies_and_draws_are_those_in_memory(tmp_path: pathlib.Path, name: st
     model = MACHINES[name]()
     place = evaluate(model, tmp_path / "run", ROWS, n_sweeps=30, **QUALITY, **ASKED).path
     found, told = read_evaluation(place), read_result(place)
-    wanted = model.thermodynamics(60, 80, random_state=3)
+    wanted = model.thermodynamics(60, 40, random_state=3)
     np.testing.assert_allclose(astuple(found.thermodynamics), astuple(wanted), rtol=1e-4, atol=1e-4)
     assert told["thermodynamics"]["entropy"] == found.thermodynamics.entropy[-1]
     draws = model.sample(60, 30, random_state=3)[:50]

@@ -16,8 +16,17 @@ pytest.importorskip("xarray")
 pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
-@pytest.mark.parametrize("name", RUNS)
+SHARES = [0.0, 0.6, 0.3, 0.9]  # by day two of each kind of run
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        pytest.param(name, share, marks=[pytest.mark.slow] * ((number + place) % 2))
+        for number, name in enumerate(RUNS)
+        for place, share in enumerate(SHARES)
+    ],
+)
 def test_a_run_broken_off_goes_on_to_the_same_bytes(name: str, share: float, tmp_path: pathlib.Path) -> None:
     reported, told = left_off(RUNS[name], tmp_path / "run", share=share), list[tuple[int, int]]()
     with pytest.raises(RunError, match="is not finished: resume it by"):
