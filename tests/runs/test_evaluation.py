@@ -97,7 +97,14 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     """A machine whose units have no connections to speak of: chains are where they are to be after a sweep."""
     model = deep((30, 25, 21), scale=1e-6)
     exact = float(sum(np.logaddexp(0, bias).sum() for bias in model.intercepts_))
-    asked = ASKED | {"reverse": True, "n_sweeps": 30, "n_chains": 100, "n_temperatures": 8, "chunks": 50, "checkpoint_every": 4}
+    asked = ASKED | {
+        "reverse": True,
+        "n_sweeps": 30,
+        "n_chains": 100,
+        "n_temperatures": 8,
+        "chunks": 50,
+        "checkpoint_every": 4,
+    }
     run = evaluate(model, tmp_path / "run", **asked)
     assert run.configuration["reverse"] == "chains"
     found = read_evaluation(run.path)
