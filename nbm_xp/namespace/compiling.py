@@ -29,9 +29,9 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
 
     Notes
     -----
-    Compilation is slow, so a call is compiled when its shapes and dtypes occur for the second time. A function that
-    cannot be compiled because it needs values runs uncompiled from then on, and so does everything under the
-    library's own switch (``jax.disable_jit()``).
+    A call is compiled when its shapes and dtypes occur for the first time: JAX would compile each operation otherwise,
+    and takes as long for a few of them as for a whole function. A function that cannot be compiled because it needs
+    values runs uncompiled from then on, and so does everything under the library's own switch (``jax.disable_jit()``).
 
     Examples
     --------

@@ -372,8 +372,8 @@ def function(
 
     Every call draws new random numbers: the state variable of each draw in the graph is updated automatically.
 
-    A library with a compiler (JAX) compiles the whole function when the same shapes and dtypes occur for the second
-    time; a function that needs intermediate values, for a length that depends on data, runs uncompiled.
+    A library with a compiler (JAX) compiles the whole function for each combination of shapes and dtypes; a function
+    that needs intermediate values, for a length that depends on data, runs uncompiled.
 
     Examples
     --------

@@ -60,6 +60,7 @@ def test_energies_far_apart_do_not_overflow(scale: float) -> None:
     assert np.isfinite(rbm.score_samples(states(4))).all()
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library) -> None:
     """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""

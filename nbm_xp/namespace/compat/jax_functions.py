@@ -22,7 +22,6 @@ _extended: Any = importlib.import_module("jax.extend.core")
 
 # From how many steps on a loop is compiled even the first time.
 _MANY_STEPS = 32
-_MANY_SHAPES = 256
 # The bytecode of a plan, in bytes, from which on compiling takes longer than is bearable: some 5,000 operations.
 _LARGE_PLAN = 200_000
 _Tracer: type = jax.core.Tracer
@@ -59,12 +58,11 @@ def _traced(arrays: Sequence[Any]) -> bool:
 
 
 class _Compiled:
-    """A plan that is compiled when shapes come for the second time, unless it needs values."""
+    """A plan that is compiled, for each combination of shapes and dtypes,, unless it needs values."""
 
     def __init__(self, plan: Callable[..., tuple[Any, ...]]) -> None:
         self.plan = plan
-        self.jitted: Any = None
-        self.met: set[Any] = set()
+        self.jitted: Any = jax.jit(self._run)
         self.integers: list[int] = []
         self.how = "as it is"
         self.works = len(plan.__code__.co_code) < _LARGE_PLAN
@@ -72,22 +70,16 @@ class _Compiled:
     def __reduce__(self) -> tuple[Any, ...]:
         return _Compiled, (self.plan,)
 
+    def _run(self, *arrays: Any) -> tuple[Any, ...]:
+        results = self.plan(*arrays)
+        self.integers = [position for position, value in enumerate(results) if type(value) is int]
+        return results
+
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         if not self.works or _traced(arrays):
             return self.plan(*arrays)
-        shapes = tuple([float if type(array) is float else (array.shape, array.dtype) for array in arrays])
-        if shapes not in self.met:
-            self.how = "as it is, for these shapes came for the first time"
-            results = self.plan(*arrays)
-            if len(self.met) >= _MANY_SHAPES:
-                self.met.clear()
-            self.met.add(shapes)
-            self.integers = [position for position, value in enumerate(results) if type(value) is int]
-            return results
-        if self.jitted is None:
-            self.jitted = jax.jit(self.plan)
         try:
-            results = self.jitted(*arrays)
+            results: tuple[Any, ...] = self.jitted(*arrays)
         except _NEEDS_VALUES:
             self.works, self.how = False, "as it is, since it needs values"
             return self.plan(*arrays)
