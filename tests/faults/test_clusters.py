@@ -81,10 +81,8 @@ def test_workers_that_leave_with_notice_are_no_lost_tries(tmp_path: pathlib.Path
 
 @pytest.mark.slow
 def test_workers_that_share_a_folder_come_and_go() -> None:
-    usual = os.umask(0)  # they may be other users
     with Processes() as cluster, Workers(cluster.address) as workers:
         come_and_go(cluster.shared / "run", cluster, workers)
-    os.umask(usual)
 
 
 def come_and_go(place: Any, cluster: Processes, workers: Workers) -> None:

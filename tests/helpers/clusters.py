@@ -60,8 +60,8 @@ class Processes:
         self._processes = list[subprocess.Popen[bytes]]()
         self._place, self.shared = pathlib.Path(self._folder.name), pathlib.Path(self._folder.name) / "shared"
         self._place.chmod(0o755)
+        self._usual = os.umask(0)  # of what other users are to write
         self.shared.mkdir()
-        self.shared.chmod(0o777)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = str(free.getsockname()[1])
@@ -105,3 +105,4 @@ class Processes:
             process.kill()  # a nanny's worker ends with it
             process.wait()
         self._folder.cleanup()
+        os.umask(self._usual)
