@@ -82,9 +82,11 @@ class Connection:
             left = self._left(f"{lost}: resume the run when there is one again")
             if self.has_failed or self.client.status != "connecting":  # else the client tries, for some time
                 with contextlib.suppress(OSError):
+                    # In the thread of the present one: each attempt would leave a thread of its own behind.
+                    loop, timeout = self.client.loop, min(left, ATTEMPT)
+                    client = _client(self.address, loop=loop, timeout=timeout, security=self._security)
                     self.client.close()
-                    self.client = _client(self.address, timeout=min(left, ATTEMPT), security=self._security)
-                    self.has_failed = False
+                    self.client, self.has_failed = client, False
                     break
             time.sleep(_PAUSE)
         return True

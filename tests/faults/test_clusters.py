@@ -16,14 +16,14 @@ import nbm_xp
 from nbm_xp.runs import RunDirectory, RunError, Workers, resume
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, StoppedError, blocks_of
-from tests.helpers.clusters import Processes
+from tests.helpers.clusters import ALONE, Processes
 from tests.helpers.runs import RUNS, results_of, whole
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 QUICK = {"distributed.scheduler.allowed-failures": 0, "distributed.deploy.lost-worker-timeout": "100ms"}
-HERE = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "threads_per_worker": 1, "dashboard_address": None}
+HERE = {"processes": False, "protocol": "tcp", "threads_per_worker": 1, **ALONE}
 TIMES = 6  # more than a task may lose its worker
 
 

@@ -19,8 +19,9 @@ import pytest
 
 import nbm_xp
 
-__all__ = ["Processes", "begin_workers_from_one_process", "two_processes"]
+__all__ = ["ALONE", "Processes", "begin_workers_from_one_process", "two_processes"]
 
+ALONE = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 _PYTHON = pathlib.Path(sys.executable).resolve()
 
 PRELOADED = ["distributed", "dask.array", "xarray", "zarr", "nbm_xp.boltzmann", "nbm_xp.graphs", "nbm_xp.runs"]
@@ -40,9 +41,8 @@ def two_processes(*, as_default: bool = True) -> Iterator[Any]:
         pytest.skip("distributed is not installed")
     distributed: Any = importlib.import_module("distributed")
     begin_workers_from_one_process()
-    alone = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **alone) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **ALONE) as cluster,
         distributed.Client(cluster, set_as_default=as_default) as client,
     ):
         yield client
