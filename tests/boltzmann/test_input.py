@@ -136,7 +136,7 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: rbm.fit(with_value(np.nan) * [1, 1, np.nan, 1]), "in each column, got only NaN in column 2"),
         (lambda rbm: rbm.sample(2, 1, given=GOOD, initial=GOOD), "initial and clamp must be left out where rows are"),
         (lambda rbm: rbm.impute(GOOD * np.nan, n_chains=1), "n_chains must be a whole number, at least 2, got 1"),
-        (lambda rbm: RBMClassifier(4).fit(with_value(np.nan), [0, 1] * 6), r"X must have values in \[0, 1\], got NaN"),
+        (lambda rbm: RBMClassifier(4).fit(with_value(np.inf), [0, 1] * 6), r"values in \[0, 1\], got values"),
         (lambda rbm: Imputer(OneHotEncoder()).fit(GOOD), "estimator must be an RBM or a DBM, got OneHotEncoder"),
         (lambda rbm: rbm.ais(0), "n_chains"),
         (lambda rbm: rbm.ais(5, 1), "n_temperatures must be a whole number, at least 2"),
