@@ -10,7 +10,6 @@ import argparse
 import heapq
 import json
 import math
-import os
 import pathlib
 import random
 import subprocess
@@ -21,6 +20,8 @@ from collections import deque
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+
+import distributed
 
 from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.graphs.chain_groups import ChainGroup, Schedule
@@ -36,6 +37,8 @@ from nbm_xp.runs.sampling import SampleJob, _usual_segment
 
 SPINS, UNITS, CHAINS, SEGMENTS = 10**12, 10**4, 10**6, 4
 SPREAD, SLOW, SLOWER = 0.1, 0.01, 5.0  # of the logarithm of speeds; the share of workers that are slower, by how much
+HEAD = "| a block | blocks | sweeps a task | computing | workers | a sweep | useful | tasks per second | limited by |\n"
+HEAD += "| --- " * 9 + "|"
 OTHERS: dict[int, list[tuple[int, int]]] = {2: [(4096, 4), (4082, 16)], 3: [(256, 2), (477, 14)]}  # chunks, and sweeps
 
 
@@ -174,15 +177,12 @@ def simulated(name: str, job: Job, sweeps: int, work: Work, count: int, costs: C
         "the client": rate * costs.client, "the scheduler": rate * costs.scheduler,
         "reads of the storage": rate * work.reads / costs.reads, "writes": rate * work.writes / costs.writes,
     }  # fmt: skip
-    most, computing = max(shares, key=lambda what: shares[what]), work.computing + work.reading + work.writing
+    most, blocks = max(shares, key=lambda what: shares[what]), len(job.blocks)
     if shares[most] < 0.8:
-        most = "computing" if work.computing > 0.8 * computing else "computing, then latency of the storage"
-    blocks = len(job.blocks)
-    cells = [
-        name, f"{blocks:,}", sweeps, f"{work.computing:.2g} s", f"{count:,}", f"{blocks / rate / sweeps:.3g} s",
-        f"{rate * work.useful / count:.0%}", f"{rate:.3g}", most,
-    ]  # fmt: skip
-    return "| " + " | ".join(map(str, cells)) + " |"
+        waits = work.computing < 4 * (work.reading + work.writing)
+        most = "computing, then latency of the storage" if waits else "computing"
+    cells = f"{name} | {blocks:,} | {sweeps} | {work.computing:.2g} s | {count:,} | {blocks / rate / sweeps:.3g} s"
+    return f"| {cells} | {rate * work.useful / count:.0%} | {rate:.3g} | {most} |"
 
 
 def rows(costs: Costs, counts: list[int]) -> Any:
@@ -203,8 +203,9 @@ def rows(costs: Costs, counts: list[int]) -> Any:
         what = CHAINS, CHAINS_IN_A_BLOCK, every, 0, SEGMENTS * every, thin, (0,), False, (), None
         chains = SampleJob("", 1, "", "", "numpy", *what)
         for count in counts:
-            name = f"{CHAINS_IN_A_BLOCK} chains, thin={thin}"
-            yield simulated(name, chains, every * thin, work_on_chains(chains, costs), count, costs)
+            yield simulated(
+                f"128 chains, thin={thin}", chains, every * thin, work_on_chains(chains, costs), count, costs
+            )
 
 
 def measured(costs: Costs, tasks: int = 3000) -> Costs:
@@ -225,19 +226,19 @@ def measured(costs: Costs, tasks: int = 3000) -> Costs:
     with tempfile.TemporaryDirectory() as folder:
         file, python = pathlib.Path(folder) / "scheduler.json", [sys.executable, "-m"]
         options = ["--scheduler-file", str(file), "--no-dashboard"]
-        command = [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *options]
-        started = [subprocess.Popen(command, stderr=subprocess.DEVNULL)]
-        worker = [*python, "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", *options]
-        started += [subprocess.Popen(worker, stderr=subprocess.DEVNULL) for _ in range(2)]
+        kinds = ["scheduler --host 127.0.0.1 --port 0", *["worker --nthreads 1 --no-nanny"] * 2]
+        commands = [[*python, *f"distributed.cli.dask_{kind}".split(), *options] for kind in kinds]
+        started = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for command in commands]
         try:
             while not file.exists():
                 time.sleep(0.1)
-            with Workers(json.loads(file.read_text())["address"]) as cluster:
-                before, mine = _processor(started[0].pid), time.process_time()
+            address = json.loads(file.read_text())["address"]
+            with Workers(address) as cluster, distributed.Client(address) as client:
+                before, mine = client.run_on_scheduler(time.process_time), time.process_time()
                 pending = {cluster.pool.submit(job, Block(i, i, 1), 0) for i in range(tasks)}
                 while pending:
                     pending.difference_update(cluster.pool.wait(pending, 1.0))
-                spent = time.process_time() - mine, _processor(started[0].pid) - before
+                spent = time.process_time() - mine, client.run_on_scheduler(time.process_time) - before
         finally:
             for process in started:
                 process.terminate()
@@ -245,27 +246,20 @@ def measured(costs: Costs, tasks: int = 3000) -> Costs:
     return replace(costs, flip=tuple(flips), client=spent[0] / tasks, scheduler=spent[1] / tasks)
 
 
-def _processor(process: int) -> float:
-    """Return the seconds of processors that a process has used; on Linux."""
-    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def main() -> None:
-    """Print the costs and the table."""
+def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--measure", action="store_true", help="measure the costs of this machine")
     parser.add_argument("--workers", type=int, nargs="+", default=[10, 100, 1000], help="numbers of workers")
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> None:
+    options = parsed(arguments)
     costs = measured(Costs()) if options.measure else Costs()
-    print(costs, end="\n\n")
-    print(
-        "| a block | blocks | sweeps a task | computing | workers | a sweep | useful | tasks per second | limited by |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(f"{costs}\n\n{HEAD}")
     for row in rows(costs, options.workers):
         print(row, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
