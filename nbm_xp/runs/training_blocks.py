@@ -85,16 +85,22 @@ _machines = threading.local()  # a machine has the chains of one block at a time
 
 
 def _compute(shared: Shared, block: Block) -> Computed:
-    """Compute a block in a thread of this process."""
+    """Compute a block in a thread."""
     known: dict[Any, BlockMachine] = vars(_machines).setdefault("known", {})
     with one_thread():
         return compute_block(shared, block, known)
 
 
-def _compute_far(library: str, shared: Shared, blocks: Sequence[Block]) -> Group:
-    """Compute consecutive blocks in a worker of a cluster."""
+def _compute_one(step: tuple[Shared, Sequence[Block]], number: int) -> Computed:
+    """Compute a block of a step in a thread of this process."""
+    return _compute(step[0], step[1][number])
+
+
+def _compute_group(step: tuple[str, Shared, Sequence[Sequence[Block]]], number: int) -> Group:
+    """Compute a group of blocks of a step in a worker of a cluster."""
+    library, shared, groups = step
     here, chains, sums = replace(shared, arrays=_unpacked(shared.arrays, library)), [], []
-    for block in blocks:
+    for block in groups[number]:
         found = _compute(here, replace(block, chains=_unpacked(block.chains, library)))
         chains.append(_packed(found.chains))
         sums.append(found.sums)
@@ -118,15 +124,15 @@ def computed_by(pool: Pool, run: RunDirectory, library: str) -> Compute:
 
     def compute(shared: Shared, blocks: Sequence[Block]) -> Group:
         if isinstance(pool, ThreadPool):
-            return joined(pool.map(_compute, shared, blocks, ""))
+            return joined(pool.map(_compute_one, (shared, blocks), len(blocks), ""))
         size = group_size(len(blocks), pool.count)
         sent = replace(shared, arrays={name: to_numpy(array) for name, array in shared.arrays.items()})
         packed = [replace(block, chains=_packed(block.chains)) for block in blocks]
-        tasks = [packed[first : first + size] for first in range(0, len(packed), size)]
+        groups = [packed[first : first + size] for first in range(0, len(packed), size)]
         tried, found = 0, None
         while found is None:
             try:
-                found = pool.map(functools.partial(_compute_far, library), sent, tasks, "train")
+                found = pool.map(_compute_group, (library, sent, groups), len(groups), "train")
             except WorkerLostError as lost:
                 tried += not isinstance(lost, TaskLostError)
                 run.log(f"the {len(blocks)} blocks of a step are submitted again: {lost}")

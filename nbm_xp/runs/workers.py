@@ -18,7 +18,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, TypeAlias
 
@@ -37,10 +37,13 @@ ASKED = 3  # number of times that a cluster is asked for workers that respond
 Task: TypeAlias = Any  # A future of a segment, of `concurrent.futures` or of Dask
 
 # Dask returns memory to the system at once, and mapping it for each array again takes a third of a worker's time.
-_MALLOC = {
+_LOCAL: dict[str, Any] = {
     f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": size << 20
     for name, size in (("TRIM", 64), ("MMAP", 32))
 }
+# A worker that dies is restarted; on a busy machine that takes longer than Dask waits by default.
+_LOCAL["distributed.deploy.lost-worker-timeout"] = "10 minutes"
+_LOCAL["distributed.admin.low-level-log-length"] = 10  # messages that are kept, which hold arguments of `map`
 _LARGE = {"distributed.admin.large-graph-warning-threshold": 1 << 62}  # tasks have arrays as arguments
 
 
@@ -80,9 +83,9 @@ class ThreadPool:
         """Raise the error of a failed task, or `WorkerLostError` if its worker was lost."""
         future.result()
 
-    def map(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], name: str) -> list[Any]:
-        """Return ``function(shared, item)`` of each item, in order; raise `WorkerLostError` if a worker was lost."""
-        return list(self._threads.map(functools.partial(function, shared), items))
+    def map(self, function: Callable[[Any, int], Any], shared: Any, count: int, name: str) -> list[Any]:
+        """Return ``function(shared, number)`` of each number; raise `WorkerLostError` if a worker was lost."""
+        return list(self._threads.map(functools.partial(function, shared), range(count)))
 
     def stop(self, pending: Collection[Task]) -> None:
         """Cancel the pending tasks, and wait until none is running."""
@@ -126,9 +129,8 @@ class ClusterPool:
     def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str, patience: float) -> ClusterPool:
         """Start a cluster on this machine, with one thread per worker."""
         distributed = need("distributed")
-        # A worker that dies is restarted; on a busy machine that takes longer than Dask waits by default.
         with contextlib.ExitStack() as settings:
-            settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"} | _MALLOC))
+            settings.enter_context(dask.config.set(_LOCAL))
             # All services listen on the loopback address, the dashboard at any free port unless one is given.
             cluster = distributed.LocalCluster(
                 n_workers=count,
@@ -232,15 +234,19 @@ class ClusterPool:
                 raise TaskLostError("their workers left") from error
             raise WorkerLostError(str(error)) from error
 
-    def map(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], name: str) -> list[Any]:
+    def map(self, function: Callable[[Any, int], Any], shared: Any, count: int, name: str) -> list[Any]:
         """See `ThreadPool`."""
         self._connection.restore()
         self._count += 1
-        keys = [f"{name}-block {number} · {self._run}.{self._count}" for number in range(len(items))]
+        keys = [f"{name}-block {number} · {self._run}.{self._count}" for number in range(count)]
         client, futures = self._connection.client, list[Task]()
         try:
             with self._reached(), dask.config.set(_LARGE):
-                futures = client.map(function, [shared] * len(items), items, key=keys, pure=False)
+                held = shared
+                if self._cluster is None:  # an argument is faster, but a scheduler keeps a thousand messages to workers
+                    self._connection.wait_for_workers()
+                    held = client.scatter([shared], broadcast=True, hash=False)[0]
+                futures = client.map(function, [held] * count, range(count), key=keys, pure=False)
             # Dask sends messages 10 ms apart: all tasks are one, and the release of the last ones is another after it.
             self._mapped, pending = futures, set(futures)
             for future in futures:
@@ -262,6 +268,8 @@ class ClusterPool:
             yield
         except (asyncio.CancelledError, concurrent.futures.CancelledError, self._distributed.KilledWorker) as error:
             raise TaskLostError(f"data were lost ({error!r})") from error
+        except TimeoutError as error:  # no worker took the data
+            raise TaskLostError(f"data were not sent ({error})") from error
         except OSError as error:
             self._connection.has_failed = True
             raise TaskLostError("the scheduler was lost") from error
