@@ -13,10 +13,10 @@ from nbm_xp.runs import open_dataset, projected, sample_graph
 def main(picture: str = "lattice_on_disk.png", length: int = 512, n_sweeps: int = 200) -> float:
     """Sample one chain at temperature 2.5; return the mean energy per spin, which Onsager gives as -1.106."""
     ising = GraphMachine(lattice((length, length)))
-    chunks = length // 2
-    print(projected(ising, chunks))  # the memory and disk that the run will need
+    arguments = {"n_sweeps": n_sweeps, "burn_in": 100, "beta": 0.4, "chunks": length // 2}
+    print(projected(sample_graph, ising, **arguments))  # the memory, storage and time that the run will need
     folder = pathlib.Path(tempfile.mkdtemp()) / "ising"
-    run = sample_graph(ising, folder, n_sweeps=n_sweeps, burn_in=100, beta=0.4, chunks=chunks, random_state=0)
+    run = sample_graph(ising, folder, **arguments, random_state=0)
     draws = open_dataset(run.path)
 
     figure = Figure(figsize=(8, 3.6), layout="constrained")

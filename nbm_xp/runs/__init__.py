@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .directory import RunDirectory, RunError
     from .evaluation import Evaluation, evaluate, read_evaluation
     from .execution import resume
-    from .graph_runs import projected, sample_graph
+    from .graph_runs import sample_graph
+    from .projection import Projected, projected
     from .reading import diagnose, open_dataset, open_samples, read_result
     from .sampling import sample
     from .training import train, trained_model
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 __all__ = [
-    "Evaluation", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice", "open_dataset",
-    "open_datatree", "open_samples", "projected", "read_evaluation", "read_result", "read_transition", "resume",
-    "sample", "sample_graph", "train", "trained_model",
+    "Evaluation", "Projected", "RunDirectory", "RunError", "Workers", "diagnose", "evaluate", "measure_lattice",
+    "open_dataset", "open_datatree", "open_samples", "projected", "read_evaluation", "read_result", "read_transition",
+    "resume", "sample", "sample_graph", "train", "trained_model",
 ]  # fmt: skip
 
 _CHAPTERS = {
@@ -32,7 +33,8 @@ _CHAPTERS = {
     "directory": ["RunDirectory", "RunError"],
     "evaluation": ["Evaluation", "evaluate", "read_evaluation"],
     "execution": ["resume"],
-    "graph_runs": ["projected", "sample_graph"],
+    "graph_runs": ["sample_graph"],
+    "projection": ["Projected", "projected"],
     "reading": ["diagnose", "open_dataset", "open_samples", "read_result"],
     "sampling": ["sample"],
     "training": ["train", "trained_model"],

@@ -150,7 +150,8 @@ class RunDirectory:
         kind : str
             Kind of run.
         configuration : mapping
-            Settings that the result depends on, by name; values must be representable in JSON.
+            Settings that the result depends on, by name; values must be representable in JSON, or functions that
+            return such values.
         random_state : int, None, or generator, optional
             Seed. None draws a seed from the operating system.
         model : model of `nbm_xp.boltzmann`, optional
@@ -415,7 +416,9 @@ def as_json(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Convert an array, or a scalar of an array, to a JSON value."""
+    """Convert an array, or a scalar of an array, to a JSON value; call a function for its result."""
+    if callable(value):
+        return value()
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a configuration must hold numbers, strings, lists and dictionaries of such, got {value!r}")

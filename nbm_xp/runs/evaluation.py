@@ -20,14 +20,25 @@ from nbm_xp.boltzmann.tempering import adaptive_temperatures
 from nbm_xp.files import Place
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length
+from nbm_xp.namespace import array_namespace, is_lazy
 from nbm_xp.namespace.errors import check_flag, positive_int
 
 from . import store
 from .directory import RunDirectory
 from .evaluation_jobs import JOBS, LADDER_ARRAYS, THERMAL_ARRAYS
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
-from .inputs import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, rows_of, save_rows
-from .job import block_length
+from .inputs import (
+    ROWS_AT_ONCE,
+    digest_of,
+    digest_of_ladder,
+    digest_of_model,
+    fitted_model,
+    library_for,
+    rows_of,
+    save_rows,
+)
+from .job import Demand, block_length
+from .projection import Input
 from .workers import Workers
 
 _STEPS_IN_A_SEGMENT = 250
@@ -171,10 +182,10 @@ def evaluate(
         "chunks": block_length(chunks, chains),
         "checkpoint_every": every,
         "library": library_for(model, library),
-        "model": digest_of_model(model),
+        "model": functools.partial(digest_of_model, model),
         "n_rows": rows,
-        "rows": None if X is None else digest_of(X),
-        "ladder": digest_of_ladder(model) if laddered else None,
+        "rows": None if X is None else functools.partial(digest_of, X),
+        "ladder": functools.partial(digest_of_ladder, model) if laddered else None,
         "ladder_steps": climbs if laddered else 0,
         "reverse": first if reverse else None,
         "n_sweeps": sweeps if reverse and first == "chains" else 0,
@@ -185,6 +196,8 @@ def evaluate(
     return begin(
         Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
         model=model, save=None if X is None else functools.partial(save_rows, X),
+        held=0 if X is None or is_lazy(array_namespace(X)) else X.nbytes,
+        inputs=[] if X is None else [Input(X.nbytes, X.nbytes * min(rows, ROWS_AT_ONCE) // rows)],
     )  # fmt: skip
 
 
@@ -193,6 +206,12 @@ class Evaluating(Kind):
 
     name, results, stored, document = "evaluate", (ARRAYS, RESULT), ARRAYS, RESULT
     job_kinds = JOBS
+
+    @property
+    def closing(self) -> Demand:
+        """See `Kind`: the model and all arrays are read."""
+        reads = 5 + sum(array.n_chunks for array in self.arrays)
+        return Demand(sum(array.nbytes for array in self.arrays), reads=reads, writes=1)
 
     def finish(self, unfinished: Place) -> Warn | None:
         """Write the estimates, those along inverse temperatures of the model itself, without weights of chains."""

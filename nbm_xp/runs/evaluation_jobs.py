@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -11,11 +13,12 @@ from nbm_xp.boltzmann.annealing import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains, Draw
 from nbm_xp.boltzmann.ladder import LadderChains, pairs_in_turn
 from nbm_xp.boltzmann.quality import ThermalChains
+from nbm_xp.files import place_of
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
-from .inputs import rows_of
-from .job import Arrays, Block, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
+from .inputs import rows_of, save_rows
+from .job import Arrays, Block, Demand, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
 from .sampling import SampleJob
 from .store import Stored
 
@@ -73,6 +76,10 @@ class ReverseAnnealingJob(AnnealingJob):
         """See `SweepsJob`."""
         chains = ReverseChains(self.machine, self.seed, self.betas[::-1], n_sweeps=0)
         return chains if stage else chains.mixing
+
+    def with_steps(self, count: int) -> Self:
+        """See `Job`; the chains of a trial do not come from the ladder."""
+        return dataclasses.replace(super().with_steps(count), reverse="chains", n_sweeps=1)
 
     def begin(self, block: Block) -> Arrays:
         """See `SweepsJob`."""
@@ -143,6 +150,11 @@ class LadderJob(SweepsJob):
     task = "evaluate-ladder"
 
     @property
+    def replicas(self) -> int:
+        """See `SweepsJob`."""
+        return self.machine.n_pairs + 1
+
+    @property
     def stages(self) -> Sequence[Sweeps]:
         """The two halves of the steps."""
         half, each = self.ladder_steps // 4 * 2, max(2, self.checkpoint_every // 2 * 2)
@@ -191,6 +203,26 @@ class FreeEnergyJob(MachineJob):
         """The free energies."""
         chunks = (min(self.n_rows, _ROWS_IN_A_BLOCK),)
         return [Stored("free_energy", ("row",), (self.n_rows,), chunks, self.machine.dtype, {})]
+
+    @property
+    def demand(self) -> Demand:
+        """See `Job`: rows, fields and probabilities. The header, the size and the rows of a block are requests."""
+        sizes, itemsize = self.machine.topology.sizes, np.dtype(self.machine.dtype).itemsize
+        return Demand(task=3 * self.blocks[0].rows * sum(sizes) * itemsize, reads=3 * len(self.blocks))
+
+    @property
+    def trial_steps(self) -> int:
+        """See `Job`: the rows of a block."""
+        return self.blocks[0].rows
+
+    def with_steps(self, count: int) -> Self:
+        """See `Job`."""
+        return dataclasses.replace(self, n_rows=count)
+
+    def prepare(self, block: Block) -> int:
+        """See `Job`; the rows are draws of the base rate."""
+        save_rows(to_numpy(Chains(self.machine, self.seed).collect(0, block.rows, 0)), place_of(self.directory))
+        return 0
 
     def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
         """Compute the free energies of a block."""

@@ -28,7 +28,8 @@ from nbm_xp.storage.zarr_headers import BEGUN
 
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Job, last_checkpoints
+from .job import Demand, Job, last_checkpoints
+from .projection import Input, Plan, planned
 from .store import Stored
 from .workers import Pool, TaskLostError, WorkerLostError, Workers
 
@@ -102,6 +103,11 @@ class Kind:
     @classmethod
     def check_scheduler(cls, configuration: Mapping[str, Any], scheduler: str | Workers) -> None:
         """Raise `ValueError` if a run with this configuration has no tasks for these workers."""
+
+    @property
+    def closing(self) -> Demand:
+        """What `finish` needs: memory, as `shared`, and requests."""
+        return Demand()
 
     def finish(self, unfinished: Place) -> Warn | None:
         """Write the results after all tasks; `unfinished` is the Zarr group, which is renamed afterwards."""
@@ -202,23 +208,28 @@ def begin(
     progress: Progress | None = None,
     model: Any = None,
     save: Callable[[Place], object] | None = None,
-    check: Callable[[Workers, Place], str] | None = None,
+    known: Any = None,
+    held: int = 0,
+    inputs: Sequence[Input] = (),
     **options: Any,
 ) -> RunDirectory:
     """Start a run and compute all of it; for the arguments see `sample` and `RunDirectory.create`.
 
-    `check` is called with the workers and the path before the directory is created, and returns a line for the log.
-    Further options are passed to `kind`.
+    `known`, `held` and `inputs` are those of a `Plan`, besides the model. Further options are passed to `kind`.
     """
     kind.check_scheduler(configuration, scheduler)
+    if model is not None:
+        sizes = [int(array.nbytes) for array in model.state_.arrays().values()]
+        known, held, inputs = model, held + sum(sizes), [Input(sum(sizes), max(sizes)), *inputs]
+    plan = Plan(kind, configuration, known, held, inputs)
+    planned(plan)
     with _started(kind, scheduler) as workers:
-        said = None if check is None else check(workers, place_of(directory))
         pool = workers.pool  # before the directory is created: it raises if there is no cluster
+        if plan.jobs:
+            plan.check(pool, place_of(directory))
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
         ) as run:
-            if said is not None:
-                run.log(said)
             _complete(kind(run, **options), pool, progress, 4)
     return run
 

@@ -8,10 +8,10 @@ its whole input from disk.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,12 +32,55 @@ from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
-from .job import Arrays, Block, Checkpoint, Job, Stopping, read_checkpoint, write_checkpoint
+from .job import Arrays, Block, Checkpoint, Demand, Job, Stopping, read_checkpoint, run_segment, write_checkpoint
 from .store import Stored
 
 GRAPH = "graph.zarr"
 AT_HAND = 8  # number of shards that a process caches in memory
 UNITS_IN_A_CHUNK = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class GraphInput:
+    """The input of a run on a graph: the machine, the division of its graph, and the block at an index."""
+
+    machine: Any
+    division: Division
+    block: Callable[[Index], GraphBlock]
+
+    @property
+    def places(self) -> list[Index]:
+        """Indices of the blocks, in order."""
+        return self.division.blocks
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Sizes of the files of blocks, in bytes; for a lattice, all are like the first."""
+        places = self.places if isinstance(self.division, ShardDivision) else self.places[:1]
+        found = [sum(np.asarray(x).nbytes + 250 for x in self.block(place).arrays().values()) for place in places]
+        return found * (len(self.places) // len(found))
+
+    @property
+    def memory(self) -> int:
+        """Memory of the machine and of the blocks of a graph that is not a lattice, in bytes."""
+        if isinstance(self.division, LatticeDivision):
+            return 5 * sum(int(x.nbytes) for x in self._weights)  # and the same, divided and in other dtypes
+        arrays = [x for x in vars(self.machine.layout).values() if hasattr(x, "nbytes")]
+        return 2 * sum(int(x.nbytes) for x in arrays) + sum(self.sizes)
+
+    @property
+    def _weights(self) -> list[Array]:
+        """The couplings and the fields, if they differ from unit to unit."""
+        return [x for x in (self.machine.edge_couplings, self.machine.unit_fields) if any(x.strides)]
+
+    def save(self, folder: Place) -> None:
+        """Write the division of a graph into shards, and all blocks in the order of their indices."""
+        if isinstance(self.division, ShardDivision):
+            _save(folder / "division.npz", self.division.arrays())
+        together(
+            lambda one: _save(folder / f"block-{one[0]:06d}.npz", self.block(one[1]).arrays()),
+            enumerate(self.places), folder,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,7 +123,7 @@ class GraphJob(Job):
     @property
     def division(self) -> Division:
         """The blocks of the graph."""
-        return _division(self)
+        return _division(self) if self.known is None or self.shape else self.known.division
 
     @property
     def schedule(self) -> Schedule:
@@ -173,6 +216,41 @@ class GraphJob(Job):
 
     # Tasks
 
+    @property
+    def demand(self) -> Demand:
+        """See `Job`. A task also reads its block and what its neighbours have shown, and writes what it shows."""
+        given, division, kind, count = self.known, self.division, self.groups[0].kind, len(_places(self))
+        states, bits = len(self.betas) * self.n_units, 1.0 if kind.count > 2 else 1 / 8
+        if isinstance(division, LatticeDivision):
+            block = math.prod(lengths[0] + 2 * division.depth for lengths in division.chunks)
+            each = sum(x.itemsize * (x.size // self.n_units) for x in given._weights)
+            shared, task = 0, block * ((150 if kind.is_categorical else 8) + each)
+            shown = 2 * len(self.betas) * (count * block - self.n_units)
+        else:
+            graph = sum(given.sizes)
+            shared, shown = 2 * graph * min(count, AT_HAND) // count, int(3 * states * bits)
+            task = (2 * graph + 5 * self.n_units * self.groups[0].n_chains) // count
+        later = len(self.groups) * (self.n_segments - 1)  # segments in which neighbours are read
+        cached = isinstance(division, ShardDivision) and count <= AT_HAND
+        near = sum(len(division.neighbours(place)) for place in _places(self))
+        reads = near * later + (count if cached else len(self.blocks) * self.n_segments)
+        return Demand(shared, task, int(states * bits) + shown, reads, count * later)
+
+    @property
+    def trial_steps(self) -> int:
+        """See `Job`."""
+        return 1
+
+    def with_steps(self, count: int) -> Self:
+        """See `Job`: a task always does the same number of sweeps."""
+        return self
+
+    def prepare(self, block: Block) -> int:
+        """See `Job`: the block and its neighbours begin."""
+        for number in (block.number, *self.needs(block)):
+            run_segment(self, self.blocks[number], 0)
+        return 1
+
     def n_steps(self, segment: int) -> int:
         """Return the number of sweeps that end in a segment."""
         ends = segment and not segment % self.division.colours
@@ -258,13 +336,6 @@ def unpacked(kind: Units, bits: Array, shape: Array) -> Array:
 # A graph in blocks on disk
 
 
-def save_blocks(division: Division, blocks: Iterable[GraphBlock], folder: Place) -> None:
-    """Write the division of a graph into shards, and all blocks in the order of their indices."""
-    if isinstance(division, ShardDivision):
-        _save(folder / "division.npz", division.arrays())
-    together(lambda one: _save(folder / f"block-{one[0]:06d}.npz", one[1].arrays()), enumerate(blocks), folder)
-
-
 def _save(place: Place, arrays: Mapping[str, Array]) -> None:
     if isinstance(place, ObjectPath):
         save_arrays(place, arrays)
@@ -281,6 +352,8 @@ def _division(job: GraphJob) -> Division:
 
 def _block(job: GraphJob, place: Index) -> GraphBlock:
     """Read a block from disk; shards are cached."""
+    if job.known is not None:
+        return job.known.block(place)  # type: ignore[no-any-return]
     division, path = job.division, place_of(job.directory) / f"block-{_places(job)[place]:06d}.npz"
     if isinstance(division, LatticeDivision):
         return LatticeBlock(division, place, Couplings(**load_arrays(path)))

@@ -31,7 +31,7 @@ from nbm_xp.storage.arrays import load_arrays, map_array, save_arrays
 
 _CLAMPED = "clamped.npz"
 ROWS = "rows.npy"
-_ROWS_AT_ONCE = 16_384
+ROWS_AT_ONCE = 16_384
 
 
 def digest_of_model(model: Any) -> str:
@@ -66,10 +66,10 @@ def _digest(arrays: Any) -> str:
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """Yield the rows of an array in host memory, `_ROWS_AT_ONCE` at a time."""
+    """Yield the rows of an array in host memory, `ROWS_AT_ONCE` at a time."""
     lazy = is_lazy(array_namespace(array))
-    for first in range(0, array.shape[0], _ROWS_AT_ONCE):
-        piece = array[first : first + _ROWS_AT_ONCE, ...]
+    for first in range(0, array.shape[0], ROWS_AT_ONCE):
+        piece = array[first : first + ROWS_AT_ONCE, ...]
         yield to_numpy(piece.compute() if lazy else piece, copy=True)
 
 
@@ -120,7 +120,7 @@ def saved_clamped(folder: str | os.PathLike[str]) -> dict[int, Any]:
 
 
 def save_rows(rows: Any, folder: Place, name: str = ROWS) -> None:
-    """Write rows of data into a run's directory, `_ROWS_AT_ONCE` at a time."""
+    """Write rows of data into a run's directory, `ROWS_AT_ONCE` at a time."""
     pieces = _pieces(rows)
     first = next(pieces)
     with replacing(folder / name) as part, open(part, "wb") as file:

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
+import numpy as np
+
 from nbm_xp.boltzmann.chains import Chains, Draw, Machine
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import Place, place_of
@@ -69,6 +71,26 @@ def block_length(chunks: int | None, rows: int) -> int:
     return min(rows, CHAINS_IN_A_BLOCK if chunks is None else positive_int(chunks, "chunks"))
 
 
+class Demand(NamedTuple):
+    """What the tasks of a job, or the end of a run, need besides chunks of arrays and a checkpoint for each task.
+
+    Attributes
+    ----------
+    shared, task : int
+        Memory that all tasks of a process share, and memory of each task, in bytes.
+    checkpoints : int
+        Size of the last checkpoints of all blocks, or of files of results, in bytes.
+    reads, writes : int
+        Requests of all tasks together.
+    """
+
+    shared: int = 0
+    task: int = 0
+    checkpoints: int = 0
+    reads: int = 0
+    writes: int = 0
+
+
 @dataclass(frozen=True)
 class Job:
     """A part of a run's work; picklable and hashable.
@@ -85,6 +107,8 @@ class Job:
         Identity of the run.
     arrays : str
         Name of the Zarr group that tasks write.
+    known : object
+        Of a run that is projected and has no directory: what the job would read from it.
     part : str
         Name of the folder of the job's checkpoints.
     other_parts : tuple of str
@@ -99,6 +123,7 @@ class Job:
     seed: int
     run: str
     arrays: str = dataclasses.field(default="", kw_only=True)
+    known: Any = dataclasses.field(default=None, kw_only=True)
 
     part: ClassVar[str]
     other_parts: ClassVar[tuple[str, ...]] = ()
@@ -179,6 +204,24 @@ class Job:
         """Return the amount of work in the first segments of blocks, whose number is given for each block."""
         steps = _steps_before(self)
         return sum(steps[segments[block.number]] * self.work(block) for block in self.blocks)
+
+    @property
+    def demand(self) -> Demand:
+        """What the tasks need."""
+        raise NotImplementedError
+
+    @property
+    def trial_steps(self) -> int:
+        """The most steps of a trial."""
+        return self.checkpoint_every  # type: ignore[attr-defined,no-any-return]
+
+    def with_steps(self, count: int) -> Self:
+        """Return the job with another number of steps in a segment, for a trial."""
+        return dataclasses.replace(self, checkpoint_every=count)  # type: ignore[call-arg]
+
+    def prepare(self, block: Block) -> int:
+        """Write what a trial of a block needs into the directory, and return the number of its segment."""
+        return 0
 
     def folder(self, part: str | None = None) -> Place:
         """Return the folder of the job's checkpoints, or of another part's."""
@@ -367,6 +410,8 @@ class MachineJob(Job):
     @property
     def loaded(self) -> Model:
         """The model, read once in each process and cached by its digest."""
+        if self.known is not None:
+            return self.known  # type: ignore[no-any-return]
         with _loading:
             return _loaded(self.directory, self.library, self.model)
 
@@ -408,6 +453,27 @@ class SweepsJob(MachineJob):
     def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
         """Write the results of a segment of the last stage; `segment` is its index in that stage."""
         raise NotImplementedError
+
+    @property
+    def replicas(self) -> int:
+        """Number of machines that each chain has a state of."""
+        return 1
+
+    @property
+    def demand(self) -> Demand:
+        """See `Job`. A sweep has about three arrays of all units, and chunks are copied when they are written."""
+        chains = chains_of(self, len(self.stages) - 1)
+        topology, itemsize = chains.topology, np.dtype(chains.machine.dtype).itemsize
+        states = self.chunks * self.replicas * sum(topology.sizes) * itemsize
+        chunks = sum(array.bytes_in_a_chunk for array in self.stored)
+        kept = sum(topology.sites[k] * (1 if topology.units[k].stored else itemsize) for k in chains.carried)
+        return Demand(task=3 * states + 5 * chunks // 2, checkpoints=self.n_chains * (self.replicas * kept + 8))
+
+    def prepare(self, block: Block) -> int:
+        """See `Job`; the segment is the first of the last stage."""
+        before = self.n_segments - -(-self.stages[-1].n_sweeps // self.stages[-1].each)
+        write_checkpoint(self.folder(), self.run, block.number, Checkpoint(before, self.begin(block)))
+        return before
 
     @property
     def blocks(self) -> list[Block]:

@@ -30,7 +30,8 @@ from .inputs import (
     save_clamped,
     saved_clamped,
 )
-from .job import Arrays, Block, Sweeps, SweepsJob, block_length, chains_of
+from .job import Arrays, Block, Demand, Sweeps, SweepsJob, block_length, chains_of
+from .projection import Input
 from .store import Stored
 from .workers import Workers
 
@@ -169,13 +170,14 @@ def sample(
         "chunks": width,
         "checkpoint_every": min(draws, positive_int(checkpoint_every, "checkpoint_every")),
         "library": library_for(model, library),
-        "model": digest_of_model(model),
-        "clamp": {str(layer): digest_of(values) for layer, values in held.items()},
-        "ladder": digest_of_ladder(model) if rungs else None,
+        "model": functools.partial(digest_of_model, model),
+        "clamp": {str(layer): functools.partial(digest_of, values) for layer, values in held.items()},
+        "ladder": functools.partial(digest_of_ladder, model) if rungs else None,
     }
     return begin(
         Sampling, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
         model=model, save=functools.partial(save_clamped, held) if held else None,
+        inputs=[Input(sum(values.nbytes for values in held.values()))] if held else [],
     )  # fmt: skip
 
 
@@ -232,6 +234,11 @@ class SampleJob(SweepsJob):
         """The burn-in sweeps, and the sweeps that draws are taken from."""
         each = self.checkpoint_every * self.thin
         return Sweeps(0, self.burn_in, each), Sweeps(self.burn_in, self.n_draws * self.thin, each)
+
+    @property
+    def replicas(self) -> int:
+        """See `SweepsJob`."""
+        return self.machine.n_pairs + 1 if self.ladder else 1
 
     @property
     def clamped(self) -> dict[int, Array]:
@@ -295,6 +302,16 @@ class Sampling(Kind):
         """Return the numbers of chains and draws and the other settings of the chains."""
         names = ("n_chains", "n_draws", "burn_in", "thin", "layers", "library")
         return super().result() | {name: self.run.configuration[name] for name in names}
+
+    @property
+    def closing(self) -> Demand:
+        """See `Kind`: the chunks of the chains that are diagnosed are read one by one, into floats."""
+        memory = reads = 0
+        for array in self.arrays:
+            rows, each, units = array.chunks
+            reads += -(-min(array.shape[0], _DIAGNOSED) // rows) * -(-array.shape[1] // each)
+            memory = max(memory, 3 * array.bytes_in_a_chunk // 2 + 8 * min(rows, _DIAGNOSED) * each * units)
+        return Demand(memory, reads=reads)
 
     def finish(self, unfinished: Place) -> Warn:
         """Diagnose the draws.

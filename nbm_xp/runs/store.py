@@ -12,6 +12,7 @@ renames files without flushing files and names to disk: after a power failure th
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,21 @@ class Stored:
     chunks: tuple[int, ...]
     dtype: str
     about: Mapping[str, Any]
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks."""
+        return math.prod(-(-length // size) for length, size in zip(self.shape, self.chunks, strict=True))
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the array, in bytes."""
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    @property
+    def bytes_in_a_chunk(self) -> int:
+        """Size of a chunk before it is compressed."""
+        return math.prod(self.chunks) * np.dtype(self.dtype).itemsize
 
 
 UNFINISHED = "unfinished.zarr"  # name of a store until its run is finished

@@ -32,7 +32,7 @@ from nbm_xp.rng import hashed_seed
 
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
-from .job import Arrays, Block, Job, Stopping
+from .job import Arrays, Block, Demand, Job, Stopping
 from .workers import Workers
 
 # The files of the measurements, and of the last spins at each temperature
@@ -97,6 +97,13 @@ class TransitionJob(Job):
     def work(self, block: Block) -> int:
         """Return the work in a sweep: units times chains."""
         return math.prod(self.size) * self.n_chains
+
+    @property
+    def demand(self) -> Demand:
+        """See `Job`; the graph has about a hundred bytes for each unit, with its edges."""
+        units, series = math.prod(self.size), 16 * self.n_sweeps
+        checkpoints = len(self.temperatures) * self.n_chains * (units + series)
+        return Demand(100 * units, self.n_chains * (10 * units + 3 * series), checkpoints)
 
     def begin(self, block: Block) -> Arrays:
         """Return equal spins, and empty series of measurements."""
@@ -243,6 +250,13 @@ class TransitionRun(Kind):
     """Runs of `measure_lattice`."""
 
     name, results, document, job_kinds = "transition", (TRANSITION, SPINS), TRANSITION, (TransitionJob,)
+
+    @property
+    def closing(self) -> Demand:
+        """See `Kind`: the last checkpoints are read."""
+        (job,) = self.jobs
+        spins = len(job.blocks) * math.prod(job.size)
+        return Demand(2 * job.demand.checkpoints, 0, spins, len(job.blocks), 2)
 
     def finish(self, unfinished: Place) -> None:
         """Write the measurements and the last spins."""

@@ -60,13 +60,18 @@ class ThreadPool:
 
     dashboard: str | None = None
 
-    def __init__(self, count: int) -> None:
-        self._stopping = threading.Event()
+    def __init__(self, count: int, memory_limit: int | None = None) -> None:
+        self._count, self._memory_limit, self._stopping = count, memory_limit, threading.Event()
         self._done: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._threads = concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="nbm_xp run")
 
     def check(self, folder: Place) -> None:
         """Check that all workers can access a folder: always true for threads."""
+
+    @property
+    def processes(self) -> list[tuple[str, int, int | None]]:
+        """The name of each process, the number of tasks that it computes at once, and its memory in bytes, if known."""
+        return [("this process", self._count, self._memory_limit or free_memory())]
 
     def submit(self, job: Job, block: Block, segment: int) -> Task:
         """Submit the task of a segment."""
@@ -186,6 +191,12 @@ class ClusterPool:
             raise RunError(f"worker {worker} writes into another folder than this process under {folder}")
         place.unlink()
         return True
+
+    @property
+    def processes(self) -> list[tuple[str, int, int | None]]:
+        """See `ThreadPool`."""
+        found = self._connection.ask(lambda client: client.scheduler_info(n_workers=-1))["workers"]
+        return [(f"worker {name}", at["nthreads"], at["memory_limit"] or None) for name, at in found.items()]
 
     def submit(self, job: Job, block: Block, segment: int) -> Task:
         """See `ThreadPool`."""
@@ -316,9 +327,26 @@ def _run_segment(job: Job, block: Block, segment: int) -> None:
         raise
 
 
+def free_memory() -> int | None:
+    """Return the memory that this process may still use, in bytes, or None if the system does not report it."""
+    found = []
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        found.append(1024 * int(pathlib.Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0]))
+    for folder, limit, used in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        with contextlib.suppress(OSError, IndexError, ValueError):  # "max" is no limit
+            most, now = (int(pathlib.Path(folder, name).read_text()) for name in (limit, used))
+            said = pathlib.Path(folder, "memory.stat").read_text()
+            found.append(most - now + int(said.split("inactive_file ")[1].split()[0]))  # cached files can be dropped
+    return min(found, default=None)
+
+
 Pool: TypeAlias = ThreadPool | ClusterPool  # an executor of segments
 
-_KINDS = ("threads", "local")
+_KINDS: tuple[str, ...] = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"
 
 
@@ -343,7 +371,8 @@ class Workers:
         Number of tasks that run at once. Defaults to the number of cores. Not allowed for an existing cluster.
     memory_limit : int or str, optional
         For ``"local"``: memory limit of each worker, in bytes or as a string such as ``"4GB"``. A worker that comes
-        close to it is restarted.
+        close to it is restarted. For ``"threads"``: memory that a run may need in addition to what this process has;
+        by default what is free. A run that needs more raises an error before it begins.
     dashboard_address : str, optional
         For ``"local"``: address of the cluster's dashboard, as ``"host:port"``. Defaults to any free port, accessible
         from this machine only. Anyone with access to the dashboard can inspect the computation; ``":8787"`` makes it
@@ -397,9 +426,10 @@ class Workers:
             positive_int(self.n_workers, "n_workers")
             if existing:
                 raise ValueError(f"n_workers must not be given with the cluster {self.scheduler}: it has its own")
-        for name in ("memory_limit", "dashboard_address"):
-            if getattr(self, name) is not None and self.scheduler != "local":
-                raise ValueError(f"{name} is for scheduler='local', not for {self.scheduler!r}")
+        for name, possible in (("memory_limit", _KINDS), ("dashboard_address", ("local",))):
+            if getattr(self, name) is not None and self.scheduler not in possible:
+                wanted = " or ".join(map(repr, possible))
+                raise ValueError(f"{name} is for scheduler={wanted}, not for {self.scheduler!r}")
         try:
             dask.utils.parse_bytes(self.memory_limit or 0)
         except ValueError as error:
@@ -423,13 +453,21 @@ class Workers:
         if self._pool is None:
             count = self.n_workers or os.cpu_count() or 1
             if self.scheduler == "threads":
-                self._pool = ThreadPool(count)
+                self._pool = ThreadPool(count, dask.utils.parse_bytes(self.memory_limit or 0))
             elif self.scheduler == "local":
                 address = self.dashboard_address or _OWN_PAGE
                 self._pool = ClusterPool.local(count, self.memory_limit, address, self.worker_timeout)
             else:
                 self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout, self._security)
         return self._pool
+
+    @property
+    def planned(self) -> list[tuple[str, int, int | None]]:
+        """The processes as `ThreadPool.processes`, of which none is started."""
+        if self.scheduler not in _KINDS:
+            return self.pool.processes
+        count = self.n_workers or os.cpu_count() or 1
+        return [("this process", count, None)] if self.scheduler == "threads" else [("a worker", 1, None)] * count
 
     @property
     def dashboard(self) -> str | None:

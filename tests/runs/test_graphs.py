@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice, random_regular
-from nbm_xp.runs import RunError, Workers, graph_runs, open_dataset, projected, resume, sample_graph
+from nbm_xp.runs import Workers, open_dataset, resume, sample_graph
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.graph_job import GRAPH, GraphJob
 from tests.helpers.runs import files_of, program, stopping_after
@@ -126,23 +126,6 @@ def test_two_workers_write_the_same_files(tmp_path: pathlib.Path, two_workers: A
         assert files_of(runs[0].path / GRAPH) == files_of(runs[1].path / GRAPH)
 
 
-def test_what_is_needed_is_said_and_must_be_there(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, many = (projected(WEB, shards=4, n_chains=chains, n_workers=1) for chains in (1, 640))
-    assert (one.memory, one.disk) < (many.memory, many.disk)
-    vast = GraphMachine(lattice((32768, 30720)))
-    needed = projected(vast, 4096, n_workers=2)
-    assert 1e9 < needed.disk < 2.1e9
-    assert needed.memory < 1e9
-    assert projected(vast, 4096, n_chains=4, n_workers=2).disk == 4 * needed.disk
-    assert projected(vast, 16384, n_workers=2).memory > 4e9
-    monkeypatch.setattr(graph_runs, "_memory", lambda: 4 * 10**9)
-    with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: divide it into smaller blocks"):
-        sample_graph(vast, tmp_path / "run", n_sweeps=1, chunks=16384, scheduler=Workers(n_workers=2))
-    with pytest.raises(RunError, match=r"will need .* GB of disk, and .* has .* GB left: nothing was begun"):
-        sample_graph(vast, tmp_path / "run", n_chains=10**5, n_sweeps=1, chunks=4096)
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -169,9 +152,9 @@ def test_a_billion_spins_take_less_than_four_gigabytes(tmp_path: pathlib.Path) -
         "from nbm_xp.graphs import GraphMachine, lattice\n"
         "from nbm_xp.runs import Workers, open_dataset, projected, sample_graph\n"
         "machine = GraphMachine(lattice((32768, 30720)))\n"
-        "print(projected(machine, 4096, n_workers=2).memory)\n"
-        f"run = sample_graph(machine, {str(tmp_path / 'run')!r}, n_sweeps=2, beta=0.44, chunks=4096,\n"
-        "    scheduler=Workers(n_workers=2))\n"
+        "asked = {'n_sweeps': 2, 'beta': 0.44, 'chunks': 4096, 'scheduler': Workers(n_workers=2)}\n"
+        "print(projected(sample_graph, machine, **asked, sweep_seconds=0).memory)\n"
+        f"run = sample_graph(machine, {str(tmp_path / 'run')!r}, **asked)\n"
         "energy, second = open_dataset(run.path)['energy'].values[0]\n"
         # not `ru_maxrss`, which is at least that of the process that starts this one
         "print(1024 * int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]))\n"

@@ -203,7 +203,7 @@ def test_a_package_that_is_missing_is_named(whole: RunDirectory, monkeypatch: py
         ({"scheduler": "local", "dashboard_address": "everywhere"}, "dashboard_address must be as '127.0.0.1:8787' or"),
         ({"scheduler": "local", "dashboard_address": 8787}, "dashboard_address must be as"),
         ({"scheduler": "local", "memory_limit": "much"}, "memory_limit must be a size in bytes or as '4GB', got 'much"),
-        ({"memory_limit": "1GB"}, "memory_limit is for scheduler='local'"),
+        ({"scheduler": "tcp://a:1", "memory_limit": "1GB"}, "memory_limit is for scheduler='threads' or 'local', not"),
         ({"n_workers": 0}, "n_workers must be"),
         ({"scheduler": "tcp://127.0.0.1:1", "n_workers": 2}, "n_workers must not be given with the cluster"),
     ],

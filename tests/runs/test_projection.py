@@ -1,0 +1,113 @@
+"""Projections of runs: the tasks, requests and bytes that a run then has, and errors for what does not fit."""
+
+from __future__ import annotations
+
+import pathlib
+import threading
+from collections import Counter
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from nbm_xp.files import sizes_of
+from nbm_xp.runs import RunError, Workers, job, projected, sample, train
+from tests.helpers.runs import RUNS, ordinary
+
+pytest.importorskip("zarr")
+pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
+
+requests, inside = list[str](), threading.local()
+
+
+class Counting(MemoryFileSystem):
+    """A store that counts its requests."""
+
+    protocol, store = "counting", {}  # type: ignore[misc]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(super()._strip_protocol(path.partition("://")[2] if "://" in path else path))
+
+
+def _counted(name: str, kind: str) -> Any:
+    def request(self: Any, *arguments: Any, **options: Any) -> Any:
+        if outside := not getattr(inside, "request", False):  # else one of those that a request consists of
+            requests.append("conditional_writes" if options.get("mode") == "create" else kind)
+        inside.request = True
+        try:
+            return getattr(MemoryFileSystem, name)(self, *arguments, **options)
+        finally:
+            inside.request = not outside
+
+    return request
+
+
+KINDS = {"reads": ("info", "cat_file"), "writes": ("pipe_file",), "lists": ("ls",), "deletions": ("rm_file", "rm")}
+for _kind, _names in KINDS.items():
+    for _name in _names:
+        setattr(Counting, _name, _counted(_name, _kind))
+fsspec.register_implementation("counting", Counting, clobber=True)
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "train"])
+def test_a_run_takes_what_is_projected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, tasks = projected(lambda directory: RUNS[name](directory)), list[int]()
+
+    def counted(*task: Any) -> None:
+        tasks.append(task[2])
+        job.run_segment(*task)
+
+    monkeypatch.setattr("nbm_xp.runs.workers.run_segment", counted)
+    requests.clear()
+    sizes = sizes_of(RUNS[name](f"counting://bucket/{name}/run").path)
+    assert found.tasks == len(tasks)
+    assert found.files == pytest.approx(len(sizes), abs=4)
+    assert found.storage == pytest.approx(sum(sizes.values()), rel=0.25)
+    for kind, count in Counter(requests).items():
+        assert getattr(found, kind) == pytest.approx(count, rel=0.1, abs=5), kind
+    assert 0 < found.core_hours < 0.1
+    assert [line.split("  ")[0] for line in str(found).splitlines()] == [
+        "memory", "storage", "requests", "tasks", "processor time"
+    ]  # fmt: skip
+
+
+BIG: dict[str, Any] = {"n_chains": 4096, "n_draws": 60, "chunks": 4096, "checkpoint_every": 60, "random_state": 1}
+
+
+def test_what_does_not_fit_is_not_begun_and_what_fits_is_named(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, two_workers: Any
+) -> None:
+    model, place = ordinary(100, 60), tmp_path / "run"
+    small = Workers(n_workers=2, memory_limit="40MB")
+    said = r"this process, .* 2 tasks at once, will need 0\.07 GB .* 0\.04 GB: checkpoint_every=\d+ or chunks=\d+ would"
+    with pytest.raises(RunError, match=f"{said} fit; nothing was begun"):
+        sample(model, place, **BIG, scheduler=small)
+    with pytest.raises(
+        RunError, match=r"of disk space, and .* left: fewer chains or draws would fit; nothing was begun"
+    ):
+        sample(model, place, n_chains=10**8, n_draws=10**9)
+    with pytest.raises(RunError, match=r"one task needs 0\.\d\d GB; nothing"):
+        sample(model, place, n_chains=1, n_draws=1, scheduler=Workers(n_workers=2, memory_limit=1))
+    at = {"nthreads": 4, "memory_limit": 450_000_000}
+    monkeypatch.setattr("distributed.Client.scheduler_info", lambda *args, **options: {"workers": {"tcp://a:1": at}})
+    with pytest.raises(RunError, match=r"worker tcp://a:1, .* 4 tasks .* 0\.45 GB: 3 at once or checkpoint_every"):
+        sample(model, place, **BIG | {"n_chains": 4 * 4096}, scheduler=two_workers.scheduler.address)
+    assert not place.exists()
+    sample(model, place, **BIG | {"checkpoint_every": 30}, scheduler=small)
+
+
+def test_arguments_are_those_of_the_run() -> None:
+    model = ordinary()
+    more = projected(sample, model, 1000, burn_in=50, scheduler=Workers("local", n_workers=8), sweep_seconds=0.0036)
+    assert (more.core_hours, more.tasks_at_once, more.tasks) == (pytest.approx(0.001 * 1050), 1, 8 * 2)
+    assert more.client_memory != more.memory
+    for run, asked, message in (
+        (sample, {"n_chains": 0}, "n_chains must be"),
+        (sample, {"sweep_seconds": "much"}, "sweep_seconds must be"),
+        (train, {"X": [[1.0]]}, "run must be"),
+        (ordinary, {}, "run must be sample, evaluate, sample_graph or measure_lattice"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            projected(run, model, **asked)
