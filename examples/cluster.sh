@@ -32,9 +32,11 @@ lost=$!
 until python -c 'import s3fs; s3fs.S3FileSystem().mkdir("runs")' 2>/dev/null; do sleep 1; done
 python -m nbm_xp train --data digits --n-components 32 --n-iter 1 --out s3://runs/model
 how=(--model s3://runs/model --n-chains 512 --n-draws 400 --chunks 32 --checkpoint-every 40 --seed 7)
-python -m nbm_xp sample "${how[@]}" --scheduler "tcp://127.0.0.1:$scheduler" --out s3://runs/draws &
+python -m nbm_xp sample "${how[@]}" --scheduler "tcp://127.0.0.1:$scheduler" --worker-timeout 120 --out s3://runs/draws &
 run=$!
-until python -c 'import s3fs; assert s3fs.S3FileSystem().find("runs/draws/checkpoints")' 2>/dev/null; do sleep 0.1; done
+until python -c 'import s3fs; assert s3fs.S3FileSystem().find("runs/draws/checkpoints")' 2>/dev/null; do
+    kill -0 $run # it has not ended with an error
+done
 kill -9 $lost
 echo "a worker is lost"
 wait $run

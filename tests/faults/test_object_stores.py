@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -119,10 +120,11 @@ def test_workers_that_share_a_store_come_and_go(store: ObjectStore) -> None:
 def test_the_recipe_of_a_cluster(tmp_path: pathlib.Path) -> None:
     root, paths = pathlib.Path(__file__).parents[2], f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     shutil.copytree(root / "nbm_xp", tmp_path / "site" / "nbm_xp")
-    said = subprocess.run(
-        ["bash", root / "examples" / "cluster.sh", tmp_path / "cluster"], cwd=tmp_path, capture_output=True, text=True,
-        env=os.environ | {"PATH": paths, "PYTHONPATH": os.fspath(tmp_path / "site")},
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # names of sockets are short
+        said = subprocess.run(
+            ["bash", root / "examples" / "cluster.sh", folder], cwd=tmp_path, capture_output=True, text=True,
+            env=os.environ | {"PATH": paths, "PYTHONPATH": os.fspath(tmp_path / "site")},
+        )  # fmt: skip
     assert said.returncode == 0, said.stdout + said.stderr
     assert "a worker is lost\n" in said.stdout
     assert said.stdout.endswith(" files are the same in both\n")
