@@ -39,7 +39,7 @@ class RBM(FormatsMixin, Model):
         Learning rate of gradient ascent on the mean log-likelihood.
     batch_size : int, optional
         Number of rows in a minibatch, and of persistent chains: at most the number of rows of `fit`, or of the first
-        call of `partial_fit`.
+        call of `partial_fit`. `fit` computes a minibatch of more than 500 rows in blocks: see `nbm_xp.runs.train`.
     n_iter : int, optional
         Number of epochs of `fit`.
     verbose : int, optional

@@ -64,6 +64,7 @@ def pids_of(workers: Workers) -> list[int]:
         ("weighed on the ladder", 4, 40),
         ("skipping", 8, 40),
         ("web", 4, 50),
+        ("train in blocks", 4, 12),
         ("glass", 4, 80),
     ],
 )
