@@ -98,7 +98,7 @@ class Server:
 
 
 class Simulated:
-    """A pool of simulated workers, as those of `nbm_xp.runs.workers`."""
+    """A pool of simulated workers, as those of `nbm_xp.runs.pools`."""
 
     def __init__(self, count: int, work: Work, costs: Costs) -> None:
         chance = random.Random(1)

@@ -29,9 +29,10 @@ from nbm_xp.storage.zarr_headers import BEGUN
 from . import store
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
 from .job import Demand, Job, last_checkpoints
+from .pools import Pool, TaskLostError, WorkerLostError
 from .projection import Input, Plan, planned
 from .store import Stored
-from .workers import Pool, TaskLostError, WorkerLostError, Workers
+from .workers import Workers
 
 Progress: TypeAlias = Callable[[int, int], object]
 

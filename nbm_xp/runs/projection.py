@@ -29,7 +29,8 @@ from nbm_xp.objects import PIECE
 from .directory import RunDirectory, RunError, as_json
 from .job import Demand, Job, MachineJob, run_segment
 from .locks import RENEWAL
-from .workers import Pool, ThreadPool, Workers
+from .pools import Pool, ThreadPool
+from .workers import Workers
 
 _PROCESS = 22 * 10**7  # memory of a process that has imported this package, Dask and Zarr, in bytes
 _FILE = 400  # bytes in a checkpoint besides its arrays

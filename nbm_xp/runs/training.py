@@ -36,8 +36,9 @@ from nbm_xp.storage.chunked import open_array
 from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
+from .pools import Pool
 from .training_blocks import computed_by, stored_rows
-from .workers import Pool, Workers
+from .workers import Workers
 
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
 _PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given

@@ -30,7 +30,7 @@ from .directory import RunDirectory, RunError
 from .execution import TRIES
 from .inputs import rows_of
 from .job import one_thread
-from .workers import Pool, TaskLostError, ThreadPool, WorkerLostError
+from .pools import Pool, TaskLostError, ThreadPool, WorkerLostError
 
 
 def stored_rows(run: RunDirectory, name: str, digest: str, count: int, library: str) -> RowsAt:

@@ -59,7 +59,7 @@ def test_a_run_takes_what_is_projected(name: str, monkeypatch: pytest.MonkeyPatc
         tasks.append(task[2])
         job.run_segment(*task)
 
-    monkeypatch.setattr("nbm_xp.runs.workers.run_segment", counted)
+    monkeypatch.setattr("nbm_xp.runs.pools.run_segment", counted)
     requests.clear()
     sizes = sizes_of(RUNS[name](f"counting://bucket/{name}/run").path)
     assert found.tasks == len(tasks)

@@ -17,8 +17,8 @@ from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.machines import minibatches
 from nbm_xp.records import finite_json
 from nbm_xp.runs import training_blocks
+from nbm_xp.runs.pools import ClusterPool
 from nbm_xp.runs.training import MODEL
-from nbm_xp.runs.workers import ClusterPool
 from tests.helpers.runs import left_off, results_of
 
 ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
