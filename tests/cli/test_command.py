@@ -53,7 +53,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "nbm-xp" in result.stdout
     if command:
         assert "Example" in result.stdout
-        assert "--seed" in result.stdout or command in ("check-bits", "resume", "info")
+        assert "--seed" in result.stdout or command in ("check-bits", "resume", "info", "project")
         import typer
 
         options = typer.main.get_command(nbm_xp.cli.app).commands[command].params

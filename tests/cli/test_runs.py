@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("zarr")
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import evaluate, open_samples
+from nbm_xp.runs import evaluate, open_samples, projected, sample
 from tests.helpers.command import PNG, contents, ran, refused, run, started, told
 
 SCANS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
@@ -50,6 +50,17 @@ def test_a_run_of_chains_keeps_all_draws_and_says_what_it_is() -> None:
     assert (about["kind"], about["seed"], about["configuration"]["thin"]) == ("sample", 3, 3)
     assert "finished" in pathlib.Path("chains/run.log").read_text()
     assert found["dashboard"] is None
+
+
+def test_a_run_is_projected_for_a_model_and_for_one_that_does_not_exist(model: RBM) -> None:
+    asked = {"n_chains": 10, "n_draws": 12, "chunks": 4, "thin": 2, "sweep_seconds": 0.5}
+    options = [text for name, value in asked.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    assert told("project", *M, *options, "--json") == vars(projected(sample, model, **asked))
+    found = told("project", "--layers", "9,4", *options, "--n-workers", "3", "--json")
+    assert (found["tasks"], found["tasks_at_once"], found["core_hours"] * 3600) == (3, 3, pytest.approx(120))
+    assert "--layers must be at least two numbers" in refused("project", "--layers", "9")
+    assert "--layers is in place of --model" in refused("project", "--layers", "9,4", *M)
+    assert not pathlib.Path("chains").exists()
 
 
 @pytest.mark.slow
