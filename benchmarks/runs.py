@@ -1,4 +1,7 @@
-"""Sampling as a run, on threads: chains in blocks beside one block, and draws on disk beside the same sweeps alone."""
+"""Runs: chains in blocks beside one, draws on disk beside the same sweeps alone, two workers that train beside one.
+
+The bar of training is that of two idle cores.
+"""
 
 import concurrent.futures
 import itertools
@@ -12,7 +15,7 @@ import numpy as np
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.chains import Chains, Machine
-from nbm_xp.runs import Workers, sample
+from nbm_xp.runs import Workers, sample, train
 
 from .harness import Contender, Row
 from .libraries import Library, elsewhere
@@ -20,6 +23,7 @@ from .rbm import parameters
 
 CHAINS, SHAPE, SWEEPS, BLOCKS = 1000, (784, 500), 50, 16
 OVER_PLAIN = 1.2
+BATCH, FASTER = 2000, 1.6  # rows of a minibatch; two workers beside one, on two cores
 
 
 def rows(library: Library) -> Iterator[Row]:
@@ -42,6 +46,25 @@ def rows(library: Library) -> Iterator[Row]:
         run = Contender(f"a run on disk, a draw every {thin} sweeps", on_disk(model, thin, workers))
         memory = Contender("the same blocks, nothing kept", lambda: in_blocks(chains, workers), at_most=OVER_PLAIN)
         yield Row(f"{CHAINS} chains, {SHAPE[0]} × {SHAPE[1]}, {SWEEPS} sweeps kept, thin {thin}", run, [memory])
+
+    for scheduler in ("threads", "local"):
+        with Workers(scheduler, n_workers=2) as two, Workers(scheduler, n_workers=1) as one:
+            ours = Contender(f"two workers: {scheduler}", trained(two))
+            peer = Contender("one worker", trained(one), at_most=1 / FASTER)
+            yield Row(f"training {SHAPE[0]} × {SHAPE[1]}, 20 steps on {BATCH} rows", ours, [peer])
+
+
+def trained(workers):
+    """What trains a machine in a directory, and removes it."""
+    data = np.random.default_rng(0).random((4 * BATCH, SHAPE[0])) < 0.3
+
+    def run():
+        place = pathlib.Path(tempfile.mkdtemp())
+        model = RBM(SHAPE[1], n_iter=5, batch_size=BATCH, random_state=1, diagnostics=False)
+        train(model, place / "run", data, scheduler=workers)
+        shutil.rmtree(place)
+
+    return run
 
 
 def in_blocks(chains, workers):

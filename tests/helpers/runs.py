@@ -117,8 +117,8 @@ RUNS: dict[str, Callable[..., RunDirectory]] = {
         RBM(8, n_iter=20, random_state=2), place, _rows(16), **{"checkpoint_every": 1} | how
     ),
     "train in blocks": lambda place, **how: train(
-        RBM(8, n_iter=12, batch_size=1001, random_state=2, training="ptt", diagnostics=False), place,
-        _rows(16).repeat(50, axis=0), **{"checkpoint_every": 1} | how,
+        RBM(8, n_iter=12, batch_size=1001, random_state=2), place, _rows(16).repeat(50, axis=0),
+        **{"checkpoint_every": 1} | how,
     ),
 }  # fmt: skip
 """Runs of every kind, begun in a directory with further options."""
