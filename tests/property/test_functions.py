@@ -44,6 +44,6 @@ def test_flat(call: Call) -> None:
 @pytest.mark.parametrize("library", libraries("jax"), indirect=True)
 @pytest.mark.parametrize("case", first_of_each(OF_ARRAYS), ids=str)
 def test_on_jax(case: Call, library: Library) -> None:
-    found = flat_list(case(*map(library.array, case.arrays)))
+    found = flat_list(library.at_once(lambda *arrays: case(*arrays), *case.arrays))
     for got, want in zip(found, flat_list(case.answer), strict=True):
         np.testing.assert_allclose(library.numpy(got), want, rtol=1e-9, atol=1e-11, strict=True)

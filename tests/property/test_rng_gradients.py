@@ -270,7 +270,7 @@ def test_second_derivatives_of_libraries(library: str) -> None:
         at = module.tensor(3.0)
         hessian = lambda name: module.autograd.functional.hessian(lambda scale: square(name, scale), at)  # noqa: E731
     else:
-        at, hessian = 3.0, lambda name: module.hessian(lambda scale: square(name, scale))(at)
+        at, hessian = 3.0, lambda name: module.jit(module.hessian(lambda scale: square(name, scale)))(at)
     z = Generator(SEED).laplace(size=4, dtype="float64")
     assert float(hessian("laplace")) == pytest.approx(2.0 * np.sum(z**2), rel=1e-5)
     with pytest.raises(NotImplementedError, match="first derivatives in shape, but no second ones"):

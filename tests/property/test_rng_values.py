@@ -35,11 +35,14 @@ def rng() -> Generator:
     return Generator(234, "jax")
 
 
-@pytest.mark.parametrize("wide", [True, False])
-@pytest.mark.parametrize("name", [*FEW, "float64", *(pytest.param(name, marks=pytest.mark.slow) for name in MANY)])
+@pytest.mark.parametrize(
+    ("name", "wide"),
+    [
+        *(("uniform", True), ("normal", False), ("permutation", False), ("float64", True)),
+        *(pytest.param(name, wide, marks=pytest.mark.slow) for wide in (True, False) for name in MANY),
+    ],
+)
 def test_bits_with_and_without_jit(name: str, wide: bool) -> None:
-    if name == "float64" and not wide:
-        pytest.skip("JAX without its 64-bit types has no float64")
     draw = (FEW | MANY).get(name, lambda r: r.normal(1.0, 0.3, 30, "float64"))
     with jax.enable_x64(wide):
         plain = rng()
@@ -67,7 +70,7 @@ def test_map_over_parts_is_a_loop() -> None:
     np.testing.assert_array_equal(found, np.stack([r.normal(m, 2.0, 4) for r, m in zip(parts, loc, strict=True)]))
 
 
-@pytest.mark.parametrize("data", [np.int32(7), np.int32(-7), np.int64(2**40), np.int64(-(2**63))])
+@pytest.mark.parametrize("data", [np.int32(-7), np.int64(-(2**63))])
 def test_traced_numbers_and_states(data: Any) -> None:
     folded, parts, again, jumped = jax.jit(
         lambda r, i: (r.fold_in(i), r.split(2), Generator(r.state, "jax"), r.jumped())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbm_xp.tape import Tensor, Variable, checkpoint, evaluate, function, gradients, ifelse, placeholder, scan, until
 from nbm_xp.tape import namespace as xp
 from tests.helpers.gradcheck import check_gradient, flat_list
-from tests.helpers.libraries import Library, libraries
+from tests.helpers.libraries import Library, libraries, on_libraries
 from tests.helpers.tables.case import values
 
 EVERY = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
@@ -198,8 +198,7 @@ def found(name: str, loop: Loop, make: Callable[[Any], Any], order: int = 2, las
     return evaluate([*results, *loss_and_gradients(results, variables, order)])
 
 
-@pytest.mark.parametrize("library", EVERY, indirect=True)
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(("name", "library"), on_libraries({name: name for name in LOOPS}, EVERY), indirect=["library"])
 def test_a_loop_is_its_steps(name: str, library: Library) -> None:
     order, last = (1 if library.lazy else 2), False  # a second order, op by op on small blocks, is thousands of tasks
     if library.lazy and name.startswith("until"):  # how many steps there are depends on data
