@@ -59,6 +59,17 @@ def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: 
     session.install(WHEN_IMPORTED, "-e", f".[{extras}]", *needed, *packages)
 
 
+def install_beside(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: tuple[str, ...] = ()) -> None:
+    """Install the same, on two cores: dependencies while the core is compiled."""
+    project = PYPROJECT["project"]
+    needed = [need for extra in extras.split(",") for need in project["optional-dependencies"][extra]]
+    needed += [*project["dependencies"], *nox.project.dependency_groups(PYPROJECT, *groups), *packages]
+    with ThreadPoolExecutor() as beside:
+        compiled = beside.submit(session.install, WHEN_IMPORTED, "--no-deps", "-e", ".")
+        session.install(WHEN_IMPORTED, *needed)
+        compiled.result()
+
+
 def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
     """Run the whole suite, or the tests selected after `--`."""
     session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD | environment)
@@ -115,7 +126,7 @@ def ci(session: nox.Session) -> None:
     The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
     """
     groups = ("test", "unregistered", "object-stores", "cuda-text", "docs", "lint")
-    install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
+    install_beside(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     room = os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > ENOUGH
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if room else None) as folder, ThreadPoolExecutor() as beside:
         session.env["TMPDIR"] = folder
