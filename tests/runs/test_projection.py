@@ -51,7 +51,7 @@ for _kind, _names in KINDS.items():
 fsspec.register_implementation("counting", Counting, clobber=True)
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name != "train"])
+@pytest.mark.parametrize("name", [name for name in RUNS if not name.startswith("train")])
 def test_a_run_takes_what_is_projected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found, tasks = projected(lambda directory: RUNS[name](directory)), list[int]()
 
