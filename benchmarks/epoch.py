@@ -18,7 +18,7 @@ from .libraries import Library, absent, elsewhere
 SMALL = {"n_components": 100, "learning_rate": 0.05, "batch_size": 10, "n_iter": 10, "random_state": 2026}
 LARGE = {**SMALL, "n_components": 500, "batch_size": 100}
 ROWS, UNITS = 3000, 784
-OVER_SCIKIT_LEARN = 0.5
+OVER_SCIKIT_LEARN_SMALL, OVER_SCIKIT_LEARN = 0.7, 0.5
 
 
 def rows(library: Library) -> Iterator[Row]:
@@ -26,12 +26,19 @@ def rows(library: Library) -> Iterator[Row]:
         yield Row("PCD on the digits", gone)
         return
     digits = (importlib.import_module("sklearn.datasets").load_digits().data > 7).astype(np.float32)
-    for name, data, settings in (
-        ("PCD on the digits", digits, SMALL),
-        (f"PCD, {ROWS} rows of {UNITS}, {LARGE['n_components']} hidden units", sparse(ROWS, UNITS), LARGE),
+    for name, data, settings, bar in (
+        ("PCD on the digits", digits, SMALL, OVER_SCIKIT_LEARN_SMALL),
+        (
+            f"PCD, {ROWS} rows of {UNITS}, {LARGE['n_components']} hidden units",
+            sparse(ROWS, UNITS),
+            LARGE,
+            OVER_SCIKIT_LEARN,
+        ),
     ):
         ours = Contender("nbm_xp RBM.fit", library.finished(fit(settings)), (library.array(data),))
-        yield Row(name, ours, [scikit_learn(library, data, settings)], per=settings["n_iter"] * len(data), unit="row")
+        yield Row(
+            name, ours, [scikit_learn(library, data, settings, bar)], per=settings["n_iter"] * len(data), unit="row"
+        )
 
 
 def fit(settings):
@@ -48,8 +55,8 @@ def sparse(*shape):
     return (np.random.Generator(np.random.PCG64(9)).random(shape) < 0.2).astype(np.float32)
 
 
-def scikit_learn(library, data, settings):
+def scikit_learn(library, data, settings, bar):
     if library.name != "numpy":
         return elsewhere("scikit-learn BernoulliRBM.fit", library)
     model = importlib.import_module("sklearn.neural_network").BernoulliRBM(**settings)
-    return Contender("scikit-learn BernoulliRBM.fit", model.fit, (data,), at_most=OVER_SCIKIT_LEARN)
+    return Contender("scikit-learn BernoulliRBM.fit", model.fit, (data,), at_most=bar)
