@@ -52,7 +52,7 @@ def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: path
     side = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 1))
     noise = np.random.default_rng(1).normal(size=(400, 2))
     rows = np.concatenate([3 + side + 0.5 * noise[:, :1], 2 * side + 0.5 * noise[:, 1:]], axis=1).astype("float32")
-    rbm = RBM(4, 0.05, batch_size=20, n_iter=50, visible="normal", random_state=0, **settings).fit(rows)
+    rbm = RBM(4, 0.05, batch_size=20, n_iter=25, visible="normal", random_state=0, **settings).fit(rows)
     assert np.array_equal(rbm.components_[:, 1::2], np.zeros((4, 2)))
     if settings.get("training") == "ptt":  # others do not have the shares of the two sides right
         drawn = rbm.sample(2000, 80, random_state=0)
