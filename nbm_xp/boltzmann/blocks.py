@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from nbm_xp.tape import Function
 
 from . import storage
 from .learning_step import Balance, Learner, compile_sums, compile_update
-from .negative_phase import NegativePhase, TrainingMethod, tree_sum
+from .negative_phase import NegativePhase, TrainingMethod, tree_sums
 from .optimizers import SGD
 from .posterior import compile_completion
 from .state import MachineState
@@ -132,31 +132,25 @@ class Block:
 
 @dataclass(frozen=True)
 class Computed:
-    """The sums over a block, and its chains after the step, with other Variables that the step changes."""
-
-    sums: Sequence[Array]
-    chains: Mapping[str, Array]
-
-
-@dataclass(frozen=True)
-class Group:
-    """The sums over consecutive blocks, and the chains of each."""
+    """The sums over consecutive blocks, and the Variables that the step changed in each, with its chains."""
 
     sums: Sequence[Array]
     chains: Sequence[Mapping[str, Array]]
 
 
-Compute: TypeAlias = Callable[[Shared, Sequence[Block]], Group]  # computes the blocks of a step
+Compute: TypeAlias = Callable[[Shared, Sequence[Block]], Computed]  # computes the blocks of a step
 
 
-def tree_sums(parts: Sequence[Sequence[Array]]) -> list[Array]:
-    """Return the sums of several arrays over blocks, or over groups of `2**n` of them, in the same order."""
-    return [tree_sum(each) for each in zip(*parts, strict=True)]
+def joined(parts: Iterable[Computed]) -> Computed:
+    """Return the sums over all blocks, and the chains of each."""
+    chains: list[Mapping[str, Array]] = []
 
+    def sums() -> Iterator[Sequence[Array]]:
+        for part in parts:
+            chains.extend(part.chains)
+            yield part.sums
 
-def joined(blocks: Sequence[Computed]) -> Group:
-    """Return the sums over all blocks, and their chains."""
-    return Group(tree_sums([block.sums for block in blocks]), [block.chains for block in blocks])
+    return Computed(tree_sums(sums()), chains)
 
 
 class BlockMachine:
@@ -189,7 +183,7 @@ class BlockMachine:
         weights = [*([shared.drawn] * phase.count(count)), *block.weights]
         found = sums(rows, state.constant(weights))
         changed = {name: value.value for name, value in state.variables.items() if name in phase.changing}
-        return Computed(found, changed)
+        return Computed(found, [changed])
 
 
 def compute_block(shared: Shared, block: Block, known: dict[Hashable, BlockMachine]) -> Computed:

@@ -11,7 +11,8 @@ T. Tieleman, "Training restricted Boltzmann machines using approximations to the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import functools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -256,15 +257,24 @@ def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: St
     return repeated(lambda now: sweep(parameters, now, rows, rng)[0], state, topology.retained, n_gibbs - 1)
 
 
-def tree_sum(parts: Sequence[Array]) -> Array:
-    """Return the sum of arrays, of neighbours first, then of neighbouring sums.
+def tree_sums(parts: Iterable[Sequence[Array]]) -> list[Array]:
+    """Return the sums of several arrays over blocks: of neighbours first, then of neighbouring sums.
+
+    The sums over groups of `2**n` blocks give the same, in every bit. Few sums are in memory at once.
 
     Examples
     --------
-    >>> tree_sum([1.0, 2.0, 3.0])
-    6.0
+    >>> tree_sums([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    [6.0, 60.0]
     """
-    while len(parts) > 1:
-        pairs = [parts[at] + parts[at + 1] for at in range(0, len(parts) - 1, 2)]
-        parts = [*pairs, *parts[2 * len(pairs) :]]
-    return parts[0]
+    stack: list[tuple[int, list[Array]]] = []  # of how many blocks, as powers of two, and their sums
+    for part in parts:
+        power, sums = 0, list(part)
+        while stack and stack[-1][0] == power:
+            power, sums = power + 1, _added(stack.pop()[1], sums)
+        stack.append((power, sums))
+    return functools.reduce(lambda right, left: _added(left[1], right), reversed(stack[:-1]), stack[-1][1])
+
+
+def _added(left: Sequence[Array], right: Sequence[Array]) -> list[Array]:
+    return [one + other for one, other in zip(left, right, strict=True)]

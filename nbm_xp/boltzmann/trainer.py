@@ -56,7 +56,7 @@ class Trainer:
         self.optimizer = optimizer_of(model.optimizer)
         self.stored: RowsAt | None = None  # the rows, if minibatches are not to be loaded here
         machines: dict[Hashable, BlockMachine] = {}
-        self.compute: Compute = lambda shared, blocks: joined([compute_block(shared, x, machines) for x in blocks])
+        self.compute: Compute = lambda shared, blocks: joined(compute_block(shared, x, machines) for x in blocks)
 
     @property
     def state(self) -> MachineState:

@@ -42,7 +42,7 @@ from .bridging import LadderEstimate
 from .chains import Machine
 from .energy import encoded, free_energy, shape_of, variable
 from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
-from .negative_phase import NegativePhase, tree_sum
+from .negative_phase import NegativePhase, tree_sums
 from .partition import constant
 from .recording import State, repeated
 from .storage import LADDER
@@ -146,9 +146,10 @@ class TemperedChains(NegativePhase):
         """Store the chains of all blocks, and the means of their acceptance rates."""
         super().join(blocks)
         shares = [block[f"{LADDER}free"].shape[0] / self.chains for block in blocks]
-        for name in (f"{LADDER}accepted", f"{LADDER}alone"):
-            parts = [share * block[name] for share, block in zip(shares, blocks, strict=True)]
-            self.arrays[name].set_value(tree_sum(parts))
+        names = f"{LADDER}accepted", f"{LADDER}alone"
+        parts = ([share * block[name] for name in names] for share, block in zip(shares, blocks, strict=True))
+        for name, mean in zip(names, tree_sums(parts), strict=True):
+            self.arrays[name].set_value(mean)
         self.arrays[f"{LADDER}turn"].set_value(blocks[0][f"{LADDER}turn"])
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:

@@ -17,7 +17,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import dask
@@ -85,9 +85,9 @@ class ThreadPool:
         """Raise the error of a failed task, or `WorkerLostError` if its worker was lost."""
         future.result()
 
-    def map(self, function: Callable[[Any, int], Any], shared: Any, count: int, name: str) -> list[Any]:
-        """Return ``function(shared, number)`` of each number; raise `WorkerLostError` if a worker was lost."""
-        return list(self._threads.map(functools.partial(function, shared), range(count)))
+    def map(self, function: Callable[[Any, int], Any], shared: Any, count: int, name: str) -> Iterable[Any]:
+        """Yield ``function(shared, number)`` of each number; raise `WorkerLostError` if a worker was lost."""
+        return self._threads.map(functools.partial(function, shared), range(count))
 
     def stop(self, pending: Collection[Task]) -> None:
         """Cancel the pending tasks, and wait until none is running."""

@@ -11,17 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.blocks import (
-    Block,
-    BlockMachine,
-    Compute,
-    Computed,
-    Group,
-    Shared,
-    compute_block,
-    joined,
-    tree_sums,
-)
+from nbm_xp.boltzmann.blocks import Block, BlockMachine, Compute, Computed, Shared, compute_block, joined
 from nbm_xp.machines import Array
 from nbm_xp.machines.minibatches import RowsAt
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
@@ -96,15 +86,13 @@ def _compute_one(step: tuple[Shared, Sequence[Block]], number: int) -> Computed:
     return _compute(step[0], step[1][number])
 
 
-def _compute_group(step: tuple[str, Shared, Sequence[Sequence[Block]]], number: int) -> Group:
+def _compute_group(step: tuple[str, Shared, Sequence[Sequence[Block]]], number: int) -> Computed:
     """Compute a group of blocks of a step in a worker of a cluster."""
     library, shared, groups = step
-    here, chains, sums = replace(shared, arrays=_unpacked(shared.arrays, library)), [], []
-    for block in groups[number]:
-        found = _compute(here, replace(block, chains=_unpacked(block.chains, library)))
-        chains.append(_packed(found.chains))
-        sums.append(found.sums)
-    return Group([to_numpy(part) for part in tree_sums(sums)], chains)
+    here = replace(shared, arrays=_unpacked(shared.arrays, library))
+    blocks = (replace(block, chains=_unpacked(block.chains, library)) for block in groups[number])
+    found = joined(_compute(here, block) for block in blocks)
+    return Computed([to_numpy(part) for part in found.sums], [_packed(chains) for chains in found.chains])
 
 
 def group_size(blocks: int, workers: int) -> int:
@@ -122,7 +110,7 @@ def group_size(blocks: int, workers: int) -> int:
 def computed_by(pool: Pool, run: RunDirectory, library: str) -> Compute:
     """Return a function that computes the blocks of a step by workers, again if one is lost."""
 
-    def compute(shared: Shared, blocks: Sequence[Block]) -> Group:
+    def compute(shared: Shared, blocks: Sequence[Block]) -> Computed:
         if isinstance(pool, ThreadPool):
             return joined(pool.map(_compute_one, (shared, blocks), len(blocks), ""))
         size = group_size(len(blocks), pool.count)
@@ -139,7 +127,10 @@ def computed_by(pool: Pool, run: RunDirectory, library: str) -> Compute:
                 if tried == TRIES:
                     more = "perhaps it needs more memory than there is. Give workers more"
                     raise RunError(f"a training step lost a worker {TRIES} times in a row: {more}") from lost
-        sums = [[asarray(part, get_namespace(library)) for part in group.sums] for group in found]
-        return Group(tree_sums(sums), [_unpacked(chains, library) for group in found for chains in group.chains])
+        xp = get_namespace(library)
+        return joined(
+            Computed([asarray(part, xp) for part in each.sums], [_unpacked(chains, library) for chains in each.chains])
+            for each in found
+        )
 
     return compute
