@@ -216,13 +216,14 @@ def cupy_standin(session: nox.Session) -> None:
 
 @nox.session
 def cuda(session: nox.Session) -> None:
-    """The suite and the recorded results on CuPy, then benchmarks with a table in cuda.md; needs a CUDA device."""
+    """The suite, the recorded results and bits on CuPy, and benchmarks, a table in cuda.md; needs a CUDA device."""
     install(session, "test", "benchmark", extras=f"{EXTRAS},cupy", packages=(TORCH,))
     session.run("python", "-c", "import cupy; print(cupy.cuda.runtime.getDeviceProperties(0)['name'].decode())")
     session.run("pytest", "-m", "not slow", "-k", "cupy", *session.posargs, env=ONE_THREAD)
     session.run("pytest", "tests/golden", "--everywhere", "-k", "cupy", *session.posargs, env=ONE_THREAD)
     chosen = [option for name in ("uniforms", "gibbs", "gradient") for option in ("--only", name)]
     session.run("python", "-m", "benchmarks", "--library", "cupy", *chosen, "--table", "cuda.md", "--json", "cuda.json")
+    session.run("nbm-xp", "check-bits", "--library", "cupy", "--numbers", "1e8")
 
 
 @nox.session
