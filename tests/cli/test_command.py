@@ -112,11 +112,8 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
     [
         (["train", "--library", "beer"], "library must be one of"),
         (["sample", *M, "--library", "beer"], "library must be one of"),
-        (["train", "--n-components", "many"], "--n-components"),
-        (["train", "--seed", "-1"], "--seed"),
-        (["train", "--bogus"], "--bogus"),
-        (["brew"], "brew"),
-        (["train", "--schedule", "lunar"], "schedule must be"),
+        (["train", "--n-components", "many"], "--n-components"), (["train", "--seed", "-1"], "--seed"),
+        (["train", "--bogus"], "--bogus"), (["brew"], "brew"), (["train", "--schedule", "lunar"], "schedule must be"),
         (["train", "--layers", "9,x"], "--layers must be whole numbers"),
         (["train", "--layers", "9,4,2", "--n-components", "3"], "--n-components and --layers both say"),
         (["train", "--visible", "blue"], "--visible must be one of binary, gaussian"),
@@ -126,8 +123,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--hidden", "spin,binary"], "--hidden must be a kind of units"),
         (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
         (["sample", *M, "--out", "scans.npy/run"], "there is no folder scans.npy"),
-        (["sample", "--model", "missing"], "missing: no such file"),
-        (["sample", "--model", "."], "it has no run.json"),
+        (["sample", "--model", "missing"], "missing: no such file"), (["sample", "--model", "."], "it has no run.json"),
         (["sample", *M, "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
         (["sample", *M, "--data", "digits"], "has 64 features, but model.safetensors is expecting 9"),
         (["sample", *M, "--n-draws", "5"], "--n-draws is for --out with a folder"),
@@ -150,7 +146,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["info", "scans.npy"], "scans.npy is no whole .safetensors file"),
         (["demo", "--out", "scans.npy"], "scans.npy is a file"),
     ],
-)
+)  # fmt: skip
 def test_bad_arguments_are_refused_in_one_line(model: RBM, scans: Any, arguments: list[str], said: str) -> None:
     np.save("scans.npy", scans)
     assert said in refused(*arguments)

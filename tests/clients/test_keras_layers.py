@@ -87,32 +87,22 @@ RECURRENT1: list[dict[str, Any]] = [
 
 OTHERS1: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     # channels first only: the configurations of these layers do not contain the ordering
-    ("UpSampling2D", {"size": (2, 3)}, IMAGE1),
-    ("UpSampling3D", {"size": (2, 2, 2)}, VOLUME1),
-    ("ZeroPadding2D", {"padding": (1, 2)}, IMAGE1),
-    ("ZeroPadding3D", {"padding": (1, 2, 1)}, VOLUME1),
+    ("UpSampling2D", {"size": (2, 3)}, IMAGE1), ("UpSampling3D", {"size": (2, 2, 2)}, VOLUME1),
+    ("ZeroPadding2D", {"padding": (1, 2)}, IMAGE1), ("ZeroPadding3D", {"padding": (1, 2, 1)}, VOLUME1),
     ("Dense", {"output_dim": 3, "activation": "softmax", "activity_regularizer": "activity_l1"}, (3, 4)),
     ("Dense", {"output_dim": 3, "bias": False, "W_constraint": "maxnorm"}, (3, 4)),
-    ("MaxoutDense", {"output_dim": 3}, (3, 4)),
-    ("Highway", {}, (3, 4)),
-    ("TimeDistributedDense", {"output_dim": 2}, SEQUENCE),
-    ("Dropout", {"p": 0.5}, (3, 4)),
-    ("Activation", {"activation": "softplus"}, (3, 4)),
-    ("Activation", {"activation": "hard_sigmoid"}, (3, 4)),
+    ("MaxoutDense", {"output_dim": 3}, (3, 4)), ("Highway", {}, (3, 4)),
+    ("TimeDistributedDense", {"output_dim": 2}, SEQUENCE), ("Dropout", {"p": 0.5}, (3, 4)),
+    ("Activation", {"activation": "softplus"}, (3, 4)), ("Activation", {"activation": "hard_sigmoid"}, (3, 4)),
     ("Reshape", {"target_shape": (2, 6)}, (3, 4, 3)),
-    ("Lambda", {"function": "lambda x: x * 2", "output_shape": (4,)}, (3, 4)),
-    ("BatchNormalization", {}, (6, 4)),
-    ("BatchNormalization", {"mode": 1}, (6, 4)),
-    ("BatchNormalization", {"axis": 1, "momentum": 0.5}, IMAGE1),
-    ("PReLU", {}, SEQUENCE),
-    ("ParametricSoftplus", {}, (3, 4)),
-    ("SReLU", {}, (3, 4)),
+    ("Lambda", {"function": "lambda x: x * 2", "output_shape": (4,)}, (3, 4)), ("BatchNormalization", {}, (6, 4)),
+    ("BatchNormalization", {"mode": 1}, (6, 4)), ("BatchNormalization", {"axis": 1, "momentum": 0.5}, IMAGE1),
+    ("PReLU", {}, SEQUENCE), ("ParametricSoftplus", {}, (3, 4)), ("SReLU", {}, (3, 4)),
     ("Convolution1D", {"nb_filter": 2, "filter_length": 3, "border_mode": "same"}, SEQUENCE),
     ("Convolution1D", {"nb_filter": 2, "filter_length": 3, "subsample_length": 2}, SEQUENCE),
-    ("MaxPooling1D", {}, SEQUENCE),
-    ("AveragePooling1D", {"pool_length": 3, "stride": 1}, SEQUENCE),
+    ("MaxPooling1D", {}, SEQUENCE), ("AveragePooling1D", {"pool_length": 3, "stride": 1}, SEQUENCE),
     *((name, {"output_dim": 4, **how}, SEQUENCE) for name in ("SimpleRNN", "GRU", "LSTM") for how in RECURRENT1),
-]
+]  # fmt: skip
 
 
 def name_of(value: object) -> str:

@@ -59,15 +59,10 @@ def pids_of(workers: Workers) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "n_runs", "events"),
     [
-        ("sample", 20, 15),
-        ("ladder", 4, 15),
-        ("weighed on the ladder", 4, 40),
-        ("skipping", 8, 40),
-        ("web", 4, 50),
-        ("train in blocks", 4, 12),
-        ("glass", 4, 80),
+        ("sample", 20, 15), ("ladder", 4, 15), ("weighed on the ladder", 4, 40), ("skipping", 8, 40), ("web", 4, 50),
+        ("train in blocks", 4, 12), ("glass", 4, 80),
     ],
-)
+)  # fmt: skip
 def test_workers_killed_in_random_places(name: str, n_runs: int, events: int, tmp_path: pathlib.Path) -> None:
     """So many runs on one cluster, a worker killed in each."""
     chance, killed = random.Random(20), 0

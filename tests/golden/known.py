@@ -35,27 +35,20 @@ KNOWN: list[tuple[str, str, str, str]] = [
         ("array_api_strict", "*", record, "")  # of a name or a number
         for record in ("epsilon/float16", "floatx/float16", "intx/default-float16", "placeholder/floatx-float16")
     ),
-    ("array_api_strict", "as_recorded", "uniform/mixed-dtypes", _HALF),
-    ("array_api_strict", "*", "*float16*", _HALF),
+    ("array_api_strict", "as_recorded", "uniform/mixed-dtypes", _HALF), ("array_api_strict", "*", "*float16*", _HALF),
     ("array_api_strict", "*", "eye/floatx16", _HALF),
     ("array_api_strict", "as_recorded", "function/givens-batch", "array_api_strict takes no Tensor for an index"),
-    ("array_api_strict", "*", "zeros/dtype", _HALF),
-    ("array_api_strict", "*", "ones/dtype", _HALF),
-    ("dask", "*", "ctc_label_dense_to_sparse/*", _LAZY),
-    ("dask", "as_recorded", "switch/bool-True", _CHOICE),
-    ("dask", "as_recorded", "switch/bool-False", _CHOICE),
-    ("dask", "as_recorded", "switch/int-*", _CHOICE),
+    ("array_api_strict", "*", "zeros/dtype", _HALF), ("array_api_strict", "*", "ones/dtype", _HALF),
+    ("dask", "*", "ctc_label_dense_to_sparse/*", _LAZY), ("dask", "as_recorded", "switch/bool-True", _CHOICE),
+    ("dask", "as_recorded", "switch/bool-False", _CHOICE), ("dask", "as_recorded", "switch/int-*", _CHOICE),
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
     ("dask", "of_arrays", "switch/[!m]*", _CHOICE),  # of mixed branches, one is recorded
-    ("dask", "of_arrays", "ifelse/*", _CHOICE),
-    ("dask", "as_recorded", "normal/size-variable", _SIZE),
-    ("dask", "*", "until/d*", _STEPS),
-    ("dask", "as_recorded", "until/gradient/grad", _STEPS),
-    ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
-    ("cupy", "as_recorded", "gather/out-of-range", _WRAPPED),
+    ("dask", "of_arrays", "ifelse/*", _CHOICE), ("dask", "as_recorded", "normal/size-variable", _SIZE),
+    ("dask", "*", "until/d*", _STEPS), ("dask", "as_recorded", "until/gradient/grad", _STEPS),
+    ("jax", "as_recorded", "gather/out-of-range", _CLAMPED), ("cupy", "as_recorded", "gather/out-of-range", _WRAPPED),
     *(("dask", way, "in_t*_phase/training-tensor-*", _CHOICE) for way in ("as_recorded", "of_arrays")),
     ("dask", "of_placeholders", "ifelse/other-shapes", "Dask joins both branches in one array, of one shape"),
-]
+]  # fmt: skip
 """Library, way of running the case (the name of the test, less `test_`), case, reason; the first three may be patterns.
 
 Of several entries for a case, the first gives the reason.

@@ -30,13 +30,11 @@ _UNASKED = "what is called computes by `np.asarray` or `bool`, which these array
 
 ERRORS: list[tuple[type[Exception], str, str]] = [
     (
-        NotImplementedError,
-        "_array_expr/_blockwise.py",
+        NotImplementedError, "_array_expr/_blockwise.py",
         "operators fail for arrays in different blocks, and for a Tensor",
     ),
     (
-        NotImplementedError,
-        "_array_expr/_collection.py",
+        NotImplementedError, "_array_expr/_collection.py",
         "there is no `@`, no indexing by truth values, no NumPy function",
     ),
     (TypeError, "'Array' object does not support item assignment", "there is no assignment"),
@@ -44,13 +42,12 @@ ERRORS: list[tuple[type[Exception], str, str]] = [
     (AttributeError, "'Array' object has no attribute '(flatten|ravel)'", "there is no `flatten`, nor `ravel`"),
     (AttributeError, "'Array' object has no attribute 'expr'", "`einsum` takes arrays of graphs"),
     (
-        ValueError,
-        "You must specify the meta or dtype of the array",
+        ValueError, "You must specify the meta or dtype of the array",
         "what is computed with a stack of arrays has no meta",
     ),
     (ZeroDivisionError, "dask/array/gufunc.py", "`apply_gufunc` divides by zero where there are no elements"),
     (AssertionError, _WIDER, "a Python number is taken for an array of its own dtype: `x * 0.5` of float32 is float64"),
-]
+]  # fmt: skip
 """The type of an error, a pattern of the file that raised it and its message, and Dask's reason."""
 
 KNOWN: list[tuple[str, str]] = [

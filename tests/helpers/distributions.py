@@ -44,18 +44,14 @@ DRAWS: dict[str, Draw] = (
 """With parameters that are numbers: called with a generator, and ``chunks=`` where wanted."""
 
 WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
-    "uniform": lambda g, a: g.uniform(a(-P), a(LAM)),
-    "normal": lambda g, a: g.normal(a(LAM), a(P), (2, 3, 6)),
-    "exponential": lambda g, a: g.exponential(a(P), (3, 4)),
-    "laplace": lambda g, a: g.laplace(a(LAM), a(P)),
-    "truncated_normal": lambda g, a: g.truncated_normal(a(LAM), a(P)),
-    "gamma": lambda g, a: g.gamma(a(LAM), a(P)),
+    "uniform": lambda g, a: g.uniform(a(-P), a(LAM)), "normal": lambda g, a: g.normal(a(LAM), a(P), (2, 3, 6)),
+    "exponential": lambda g, a: g.exponential(a(P), (3, 4)), "laplace": lambda g, a: g.laplace(a(LAM), a(P)),
+    "truncated_normal": lambda g, a: g.truncated_normal(a(LAM), a(P)), "gamma": lambda g, a: g.gamma(a(LAM), a(P)),
     "beta": lambda g, a: g.beta(a(P), a(np.asarray([0.1, 1.0, 30.0]))),
     "bernoulli": lambda g, a: g.bernoulli(a(P), (3, 5)),
     "integers": lambda g, a: g.integers(a(np.asarray([[-5], [0]])), a(np.asarray([1, 10, 2**35])), endpoint=True),
     "binomial": lambda g, a: g.binomial(a(np.asarray([0, 1, 17, 100, 10**6])), a(P)),
-    "poisson": lambda g, a: g.poisson(a(LAM), (2, 6)),
-    "gamma, huge": lambda g, a: g.gamma(a(HUGE), 1.0, (3, 4)),
+    "poisson": lambda g, a: g.poisson(a(LAM), (2, 6)), "gamma, huge": lambda g, a: g.gamma(a(HUGE), 1.0, (3, 4)),
     "beta, extreme": lambda g, a: g.beta(a(np.asarray([1e-300, 3.0, 1e308])), a(np.asarray([[1e-300], [1e300]]))),
     "binomial, huge": lambda g, a: g.binomial(a(np.asarray([2**53, 2**40, 30])), a(P * 1e-3), (4, 3, 3)),
     "poisson, huge": lambda g, a: g.poisson(a(HUGE), (3, 4)),
@@ -68,14 +64,10 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "permuted, all": lambda g, a: g.permuted(a(np.arange(12.0).reshape(3, 4))),
     "chisquare": lambda g, a: g.chisquare(a(10 * P), (3, 4)),
     "noncentral_chisquare": lambda g, a: g.noncentral_chisquare(a(10 * P), a(LAM)),
-    "f": lambda g, a: g.f(a(10 * P), a(1 + LAM)),
-    "noncentral_f": lambda g, a: g.noncentral_f(a(10 * P), 4.0, a(LAM)),
-    "standard_t": lambda g, a: g.standard_t(a(P * 1e-3), (3, 5)),
-    "lognormal": lambda g, a: g.lognormal(a(P), a(LAM)),
-    "pareto": lambda g, a: g.pareto(a(P), (3, 4)),
-    "power": lambda g, a: g.power(a(P), (3, 4)),
-    "weibull": lambda g, a: g.weibull(a(LAM), (2, 6)),
-    "rayleigh": lambda g, a: g.rayleigh(a(LAM), (2, 6)),
+    "f": lambda g, a: g.f(a(10 * P), a(1 + LAM)), "noncentral_f": lambda g, a: g.noncentral_f(a(10 * P), 4.0, a(LAM)),
+    "standard_t": lambda g, a: g.standard_t(a(P * 1e-3), (3, 5)), "lognormal": lambda g, a: g.lognormal(a(P), a(LAM)),
+    "pareto": lambda g, a: g.pareto(a(P), (3, 4)), "power": lambda g, a: g.power(a(P), (3, 4)),
+    "weibull": lambda g, a: g.weibull(a(LAM), (2, 6)), "rayleigh": lambda g, a: g.rayleigh(a(LAM), (2, 6)),
     "triangular": lambda g, a: g.triangular(a(-P), a(P), a(1 + LAM)),
     "wald": lambda g, a: g.wald(a(P), a(np.asarray([1e-300, 3.0, 1e300]))),
     "vonmises": lambda g, a: g.vonmises(a(P), a(np.asarray([0.0, 1e-300, 3.0, 1e9, 1e300]))),
@@ -87,7 +79,7 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "dirichlet": lambda g, a: g.dirichlet(a(np.asarray([[1e-300, 1e-5, 0.0], [1.0, 2.0, 1e300]])), (4, 2)),
     "multivariate_normal": lambda g, a: g.multivariate_normal(a(np.asarray([1.0, 2.0])), a(np.ones((2, 2))), 5),
     "multivariate_hypergeometric": lambda g, a: g.multivariate_hypergeometric(a(np.asarray([3, 2**40, 0])), 2**30, 5),
-}
+}  # fmt: skip
 """With parameters that are arrays, of whatever library: called with a generator and with what makes the arrays."""
 
 

@@ -42,14 +42,11 @@ V = values(6)
 NANS = np.where(X > 1.5, np.nan, X)
 
 _CALLS: list[Foreign] = [
-    foreign("at", _at, X),
-    foreign("at-mask", _at_mask, X),
-    foreign("apply_where", _apply_where, X),
+    foreign("at", _at, X), foreign("at-mask", _at_mask, X), foreign("apply_where", _apply_where, X),
     foreign("apply_where-fill", _apply_where_filled, X, X[::-1].copy()),
     foreign("atleast_nd", lambda x: xpx.atleast_nd(x, ndim=3), X),
     foreign("broadcast_shapes", lambda x: x + xpx.broadcast_shapes(x.shape, (1, 4))[0], X),
-    foreign("cov", lambda x: xpx.cov(x), X),
-    foreign("cov-one", lambda x: xpx.cov(x), V),
+    foreign("cov", lambda x: xpx.cov(x), X), foreign("cov-one", lambda x: xpx.cov(x), V),
     foreign("create_diagonal", lambda x: xpx.create_diagonal(x, offset=1), V),
     foreign("create_diagonal-batch", lambda x: xpx.create_diagonal(x), X),
     foreign("expand_dims", lambda x: xpx.expand_dims(x, axis=(0, 2)), X),
@@ -60,12 +57,10 @@ _CALLS: list[Foreign] = [
     foreign("one_hot", _one_hot, V, whole(6, low=0, high=4, dtype="int64")),
     foreign("pad", lambda x: xpx.pad(x, ((1, 0), (2, 3)), constant_values=2.0), X),
     foreign("setdiff1d", lambda x, y: xpx.setdiff1d(x, y), whole(6), whole(4), smooth=False),
-    foreign("sinc", lambda x: xpx.sinc(x), X),
-    foreign("sinc-zero", lambda x: xpx.sinc(x), np.zeros(3), smooth=False),
+    foreign("sinc", lambda x: xpx.sinc(x), X), foreign("sinc-zero", lambda x: xpx.sinc(x), np.zeros(3), smooth=False),
     foreign("angle", lambda x, y: xpx.angle(x + 1j * y), X, X[::-1].copy()),
     foreign("argpartition", lambda x: xpx.argpartition(x, 0)[..., :1], X, smooth=False),
-    foreign("partition", lambda x: xpx.partition(x, 1)[..., 1], X),
-    foreign("deg2rad", lambda x: xpx.deg2rad(x), X),
+    foreign("partition", lambda x: xpx.partition(x, 1)[..., 1], X), foreign("deg2rad", lambda x: xpx.deg2rad(x), X),
     foreign("rad2deg", lambda x: xpx.rad2deg(x), X),
     foreign("diag_indices", lambda x: x[xpx.diag_indices(3, xp=array_namespace(x))], X),
     foreign("tril_indices", lambda x: x[xpx.tril_indices(3, xp=array_namespace(x))], X),
@@ -80,6 +75,6 @@ _CALLS: list[Foreign] = [
     foreign("nanmean", lambda x: xpx.nanmean(x, axis=1), NANS, smooth=False),
     foreign("nansum", lambda x: xpx.nansum(x, axis=1), NANS, smooth=False),
     foreign("searchsorted", lambda x, y: xpx.searchsorted(x, y), np.sort(V), values(2, 3), smooth=False),
-]
+]  # fmt: skip
 
 CASES = [case for case in _CALLS if hasattr(xpx, case.name.partition("-")[0])]

@@ -14,20 +14,10 @@ import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [
-    ["package", "objects", "files", "records"],
-    ["namespace"],
-    ["storage"],
-    ["compatibility"],
-    ["tape"],
-    ["rng"],
-    ["functions"],
-    ["special"],
-    ["natural_bm", "keras2", "keras1", "neon"],
-    ["machines"],
-    ["boltzmann", "graphs"],
-    ["runs"],
-    ["cli", "__main__"],
-]
+    ["package", "objects", "files", "records"], ["namespace"], ["storage"], ["compatibility"], ["tape"], ["rng"],
+    ["functions"], ["special"], ["natural_bm", "keras2", "keras1", "neon"], ["machines"], ["boltzmann", "graphs"],
+    ["runs"], ["cli", "__main__"],
+]  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 # the command reads files and names what it prints

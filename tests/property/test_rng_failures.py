@@ -26,37 +26,26 @@ GENERATOR: dict[str, dict[str, Any]] = {
     name: {**dict(zip(found.rules, found.example, strict=True)), "size": 3} for name, found in DISTRIBUTIONS.items()
 } | {
     **{key: {"size": 3} for key in ("random", "standard_normal", "standard_exponential")},
-    "bernoulli": {"p": 0.5, "size": 3},
-    "standard_gamma": {"shape": 2.0, "size": 3},
+    "bernoulli": {"p": 0.5, "size": 3}, "standard_gamma": {"shape": 2.0, "size": 3},
     "dirichlet": {"alpha": ROW, "size": 3},
     "multivariate_normal": {"mean": ROW, "cov": [[1.0, 0.0], [0.0, 1.0]], "size": 3},
-    "multivariate_hypergeometric": {"colors": [3, 4], "nsample": 5, "size": 3},
-    "permuted": {"x": np.arange(5.0)},
-    "bytes": {"length": 5},
-    "integers": {"low": 0, "high": 9, "size": 3},
-    "multinomial": {"n": 5, "pvals": ROW, "size": 3},
-    "categorical": {"pvals": ROW, "size": 3},
-    "choice": {"a": 5, "size": 3},
-    "permutation": {"x": 5},
-    "shuffle": {"x": np.arange(5.0)},
-    "jumped": {"jumps": 1},
-    **{key: {"n": 1} for key in ("split", "advance", "spawn", "substreams")},
-    "fold_in": {"data": 1},
-}
+    "multivariate_hypergeometric": {"colors": [3, 4], "nsample": 5, "size": 3}, "permuted": {"x": np.arange(5.0)},
+    "bytes": {"length": 5}, "integers": {"low": 0, "high": 9, "size": 3},
+    "multinomial": {"n": 5, "pvals": ROW, "size": 3}, "categorical": {"pvals": ROW, "size": 3},
+    "choice": {"a": 5, "size": 3}, "permutation": {"x": 5}, "shuffle": {"x": np.arange(5.0)}, "jumped": {"jumps": 1},
+    **{key: {"n": 1} for key in ("split", "advance", "spawn", "substreams")}, "fold_in": {"data": 1},
+}  # fmt: skip
 FURTHER: list[Call] = [
     ("choice", {"a": np.arange(12.0).reshape(3, 4), "size": 2}),
     ("choice", {"a": np.arange(12.0).reshape(3, 4), "size": 2, "axis": 1, "replace": False}),
-    ("choice", {"a": 2, "size": 2, "p": ROW}),
-    ("choice", {"a": np.arange(2.0), "size": 2, "p": ROW, "replace": False}),
+    ("choice", {"a": 2, "size": 2, "p": ROW}), ("choice", {"a": np.arange(2.0), "size": 2, "p": ROW, "replace": False}),
     ("permutation", {"x": np.arange(12.0).reshape(3, 4), "axis": 1}),
     ("permuted", {"x": np.arange(12.0).reshape(3, 4), "axis": 1, "out": np.zeros((3, 4))}),
-    ("binomial", {"n": 3, "p": 0.5, "size": 3}),
-    ("random", {"size": 3, "dtype": "float64", "bits": 31}),
-    ("uniform", {"low": np.zeros(3), "high": np.ones(3)}),
-    ("normal", {"loc": np.zeros(3), "scale": np.ones(3)}),
+    ("binomial", {"n": 3, "p": 0.5, "size": 3}), ("random", {"size": 3, "dtype": "float64", "bits": 31}),
+    ("uniform", {"low": np.zeros(3), "high": np.ones(3)}), ("normal", {"loc": np.zeros(3), "scale": np.ones(3)}),
     ("gamma", {"shape": np.ones(3), "scale": np.ones(3)}),
     ("integers", {"low": np.zeros(3, "int64"), "high": np.full(3, 9)}),
-]
+]  # fmt: skip
 
 STREAMS: list[Call] = [
     ("uniform", {"size": (3,), "low": 0.0, "high": 1.0}),

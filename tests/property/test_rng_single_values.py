@@ -60,21 +60,17 @@ BROKEN: list[Broken] = [
     for name, parameter in (word.split(".") for word in held.split())
 ]
 FURTHER: list[Broken] = [
-    ("uniform", "low", {"high": 1.0}, [2.0], ""),
-    ("uniform", "high", {"low": 0.0}, [-2.0], ""),
+    ("uniform", "low", {"high": 1.0}, [2.0], ""), ("uniform", "high", {"low": 0.0}, [-2.0], ""),
     ("bernoulli", "p", {}, [NAN, INF, 1.5, -0.5, 1.0 + 2.0**-20, -(2.0**-120)], "from 0 to 1"),
     ("binomial", "p", {"n": 1}, [NAN, 1.5, -0.5], "from 0 to 1"),
     ("binomial", "p", {"n": 3}, [NAN, 1.5, -0.5], "from 0 to 1"),
     ("triangular", "mode", {"left": 0.0, "right": 1.0}, [-1.0, 2.0], ""),
     ("triangular", "right", {"left": 1.0, "mode": 1.0}, [1.0], ""),
     ("negative_binomial", "p", {"n": 1.0}, [2.0**-64], ""),
-    ("hypergeometric", "nsample", {"ngood": 2, "nbad": 3}, [6], ""),
-    ("integers", "low", {"high": 3}, [3], ""),
-    ("integers", "high", {"low": 0}, [0, -1], ""),
-    ("multinomial", "n", {"pvals": np.asarray([0.5, 0.5])}, [-1], ""),
-    ("multinomial", "pvals", {"n": 3}, [0.5], ""),
-    ("categorical", "pvals", {}, [NAN, 1.5], ""),
-]
+    ("hypergeometric", "nsample", {"ngood": 2, "nbad": 3}, [6], ""), ("integers", "low", {"high": 3}, [3], ""),
+    ("integers", "high", {"low": 0}, [0, -1], ""), ("multinomial", "n", {"pvals": np.asarray([0.5, 0.5])}, [-1], ""),
+    ("multinomial", "pvals", {"n": 3}, [0.5], ""), ("categorical", "pvals", {}, [NAN, 1.5], ""),
+]  # fmt: skip
 SHAPES: dict[str, tuple[tuple[int, ...], Any]] = {
     "no axes": ((), None), "no axes, sized": ((), ()), "one": ((1,), None), "one, sized": ((1,), (1,)),
     "of many": ((1,), (5,)), "two axes": ((1, 1), (1, 1)),

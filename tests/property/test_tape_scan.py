@@ -164,20 +164,13 @@ LOOPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         name: (lambda loop, x, h, w, b, step=step: loop(lambda x, h: step(x, h, w, b), [x], [h]), (X, H, W, B))
         for name, step in STEPS.items()
     },
-    "two outputs": (two_outputs, (X, Y, values(2, 2, 3), W)),
-    "one handed on": (one_handed_on, (X, H)),
-    "taps of an output": (taps_of_an_output, (values(3, 2, 3), X)),
-    "taps of a sequence": (taps_of_a_sequence, (X, H)),
-    "powers": (powers, (H + 1.0,)),
-    "map": (map_only, (X, W)),
-    "backwards": (backwards, (X, H, W)),
-    "last state": (last_state, (X, H, W)),
-    "inner loop": (inner_loop, (X, H, W)),
-    "branches": (branches, (X, H, W)),
-    "until": (stopped, (X, H)),
-    "until never": (never_stopped, (X, H)),
+    "two outputs": (two_outputs, (X, Y, values(2, 2, 3), W)), "one handed on": (one_handed_on, (X, H)),
+    "taps of an output": (taps_of_an_output, (values(3, 2, 3), X)), "taps of a sequence": (taps_of_a_sequence, (X, H)),
+    "powers": (powers, (H + 1.0,)), "map": (map_only, (X, W)), "backwards": (backwards, (X, H, W)),
+    "last state": (last_state, (X, H, W)), "inner loop": (inner_loop, (X, H, W)), "branches": (branches, (X, H, W)),
+    "until": (stopped, (X, H)), "until never": (never_stopped, (X, H)),
     "until in a loop": (stopped_in_a_loop, (X, H, W)),
-}
+}  # fmt: skip
 
 
 def loss_and_gradients(results: list[Any], inputs: list[Any], order: int) -> list[Any]:

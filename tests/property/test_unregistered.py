@@ -31,24 +31,19 @@ _REGULAR = "cubed has blocks of one length alone along an axis, which reshaping 
 _COMPUTES = "cubed computes the places that it takes from"
 
 KNOWN: list[tuple[str, str, str]] = [
-    ("marray", "test_of_*-*-diag/*", _NO_LINALG),
-    ("marray", "test_of_*-*-solve/*", _NO_LINALG),
+    ("marray", "test_of_*-*-diag/*", _NO_LINALG), ("marray", "test_of_*-*-solve/*", _NO_LINALG),
     ("marray", "test_of_*-*-svd/*", _NO_LINALG),
     ("marray", "test_of_*-*-ctc_batch_cost/*", "marray writes to an array that is read-only in take_along_axis"),
     ("cubed", "test_of_*-*-diag/*", "cubed has no linalg.diagonal"),
     ("cubed", "test_of_*-*-solve/*", "cubed has no linalg.solve"),
     ("cubed", "test_of_*-*-svd/*", "cubed has no full matrices in linalg.svd"),
-    ("cubed", "test_of_*-*-one_hot/*", _COMPUTES),
-    ("cubed", "test_of_*-*-gather/*", _COMPUTES),
+    ("cubed", "test_of_*-*-one_hot/*", _COMPUTES), ("cubed", "test_of_*-*-gather/*", _COMPUTES),
     ("cubed", "test_of_*-*-ctc_batch_cost/*", "cubed has no take_along_axis"),
     ("cubed", "test_of_blocks-*-batch_flatten/*", _REGULAR),
     ("cubed", "test_of_*-*-sparse_categorical*", "cubed has no take_along_axis"),
-    ("cubed", "test_of_variables*-*-conv2d/*", _REGULAR),
-    ("cubed", "test_of_variables*-*-pool2d/*", _REGULAR),
-    ("cubed", "test_of_variables*-*-pool3d/*", _REGULAR),
-    ("ndonnx", "test_of_*-*-diag/*", "ndonnx has no linalg"),
-    ("ndonnx", "test_of_*-*-solve/*", "ndonnx has no linalg"),
-    ("ndonnx", "test_of_*-*-svd/*", "ndonnx has no linalg"),
+    ("cubed", "test_of_variables*-*-conv2d/*", _REGULAR), ("cubed", "test_of_variables*-*-pool2d/*", _REGULAR),
+    ("cubed", "test_of_variables*-*-pool3d/*", _REGULAR), ("ndonnx", "test_of_*-*-diag/*", "ndonnx has no linalg"),
+    ("ndonnx", "test_of_*-*-solve/*", "ndonnx has no linalg"), ("ndonnx", "test_of_*-*-svd/*", "ndonnx has no linalg"),
     ("ndonnx", "test_of_*-*-cos/*", "onnxruntime has no cos of float64"),
     ("ndonnx", "test_of_variables*-*-sin/*", "onnxruntime has no cos of float64"),
     ("ndonnx", "test_of_*-*-gather/*", "ndonnx takes at int64 alone"),
@@ -57,7 +52,7 @@ KNOWN: list[tuple[str, str, str]] = [
     ("ndonnx", "test_of_*-*-one_hot/*", "ndonnx takes at int64 alone"),
     ("ndonnx", "test_copies*", "ndonnx broadcasts nothing that is assigned"),
     ("ndonnx", "test_a_machine*", "ndonnx hands no data over unless it is registered, as in test_onnx.py"),
-]
+]  # fmt: skip
 """What a library cannot do, as data: its name, which cases (a pattern of their names), and why."""
 
 

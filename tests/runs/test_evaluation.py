@@ -44,15 +44,11 @@ def learnt() -> DBM:
 
 
 MACHINES = {
-    "rbm": ordinary,
-    "gaussian rbm": lambda: gaussian(RBM),
-    "stack": lambda: deep((20, 6, 5)),
-    "four layers": lambda: deep((20, 6, 5, 4)),
-    "skip connection": lambda: deep((20, 6, 5), connections=SKIPPING),
-    "two tops": lambda: deep((20, 6, 5), connections=[(0, 1), (0, 2)]),
-    "gaussian stack": lambda: gaussian(DBM),
+    "rbm": ordinary, "gaussian rbm": lambda: gaussian(RBM), "stack": lambda: deep((20, 6, 5)),
+    "four layers": lambda: deep((20, 6, 5, 4)), "skip connection": lambda: deep((20, 6, 5), connections=SKIPPING),
+    "two tops": lambda: deep((20, 6, 5), connections=[(0, 1), (0, 2)]), "gaussian stack": lambda: gaussian(DBM),
     "centred and learnt": learnt,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MACHINES)

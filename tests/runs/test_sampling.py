@@ -112,13 +112,10 @@ def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
     [
         ({"n_chains": 0}, "n_chains must be a whole number, at least 1, got 0"),
         ({"n_draws": 1.5}, "n_draws must be a whole number, at least 1, got 1.5"),
-        ({"burn_in": -1}, "burn_in must be a whole number, at least 0, got -1"),
-        ({"thin": 0}, "thin must be"),
-        ({"chunks": 0}, "chunks must be"),
-        ({"checkpoint_every": 0}, "checkpoint_every must be"),
+        ({"burn_in": -1}, "burn_in must be a whole number, at least 0, got -1"), ({"thin": 0}, "thin must be"),
+        ({"chunks": 0}, "chunks must be"), ({"checkpoint_every": 0}, "checkpoint_every must be"),
         ({"layers": (2,)}, r"layers must be different numbers from 0 to 1, at least one, got \(2,\)"),
-        ({"layers": ()}, "layers must be different numbers"),
-        ({"layers": (0, 0)}, "layers must be different numbers"),
+        ({"layers": ()}, "layers must be different numbers"), ({"layers": (0, 0)}, "layers must be different numbers"),
         ({"clamp": {0: np.zeros(20)}}, "layers must not be clamped ones"),
         ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
         ({"clamp": {7: np.zeros(3)}}, "clamp must be layers from 0 to 1, got 7"),
@@ -133,7 +130,7 @@ def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
         ({"scheduler": "rays"}, "scheduler must be 'threads', 'local' .* or an address tcp://…, got 'rays'"),
         ({"scheduler": "processes"}, r"'local' \(processes of this machine\) .*, got 'processes'"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_refused_by_name(tmp_path: pathlib.Path, change: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         sample(ordinary(), tmp_path / "run", **SAMPLE | change)

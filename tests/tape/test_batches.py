@@ -206,15 +206,12 @@ def test_what_needs_other_examples_raises(name: str) -> None:
     ("batch_axis", "combine", "error", "match"),
     [
         (5, None, ValueError, "no input has with an unknown length"),
-        ("rows", None, TypeError, "batch_axis must be an int"),
-        ((0, 0), None, TypeError, "for each of the 1 inputs"),
+        ("rows", None, TypeError, "batch_axis must be an int"), ((0, 0), None, TypeError, "for each of the 1 inputs"),
         ((1,), None, ValueError, "must name an axis of unknown length"),
-        ((2,), None, ValueError, "must name an axis of unknown length"),
-        ((None,), None, ValueError, "no input has"),
-        (0, "product", ValueError, "combine must be"),
-        (0, ["sum", "sum"], ValueError, "for each of 1 outputs"),
+        ((2,), None, ValueError, "must name an axis of unknown length"), ((None,), None, ValueError, "no input has"),
+        (0, "product", ValueError, "combine must be"), (0, ["sum", "sum"], ValueError, "for each of 1 outputs"),
     ],
-)
+)  # fmt: skip
 def test_arguments_are_checked(batch_axis: Any, combine: Any, error: type[Exception], match: str) -> None:
     x = rows()
     with pytest.raises(error, match=match):

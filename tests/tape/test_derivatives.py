@@ -246,10 +246,7 @@ out, and at 1 and 2."""
 def test_what_where_leaves_out_has_no_part_in_the_gradient(library: Library, name: str) -> None:
     cut, want = CUT[name]
     x = library.array(np.asarray([0.0, 1.0, 2.0]))
-    for loss in (
-        lambda a: xp.sum(xp.where(a > 0.0, cut(a), 0.0)),
-        lambda a: xp.sum(xp.where(a <= 0.0, 0.0, cut(a))),
-    ):
+    for loss in (lambda a: xp.sum(xp.where(a > 0.0, cut(a), 0.0)), lambda a: xp.sum(xp.where(a <= 0.0, 0.0, cut(a)))):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             slopes = library.numpy(grad(loss)(x))

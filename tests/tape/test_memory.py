@@ -81,12 +81,9 @@ def spread(x: Any) -> Any:
 
 
 both = operation(
-    "test_both",
-    infer=lambda x: [(x.shape, x.dtype)] * 2,
-    run=lambda xp, x: (x, x[::-1, ...]),
-    gradient=None,
+    "test_both", infer=lambda x: [(x.shape, x.dtype)] * 2, run=lambda xp, x: (x, x[::-1, ...]), gradient=None,
     several=True,
-)
+)  # fmt: skip
 
 PASSED_ON: dict[str, Any] = {
     "real": xp.real, "imag": xp.imag, "diagonal": xp.linalg.diagonal, "positive": xp.positive, "printed": print_tensor,
