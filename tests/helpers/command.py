@@ -68,12 +68,9 @@ def started(*arguments: str, first: str = "pass") -> subprocess.Popen[str]:
     code = f"{HEARS_INTERRUPTIONS}from nbm_xp.cli import commands, main; {first}; print('ready', flush=True); main()"
     root = str(pathlib.Path(nbm_xp.__file__).parents[1])
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": root, "PYTHONFAULTHANDLER": "1"},
-    )
+    )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process

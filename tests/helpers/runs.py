@@ -167,10 +167,6 @@ def program(source: str, **options: Any) -> subprocess.Popen[str]:
     paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", HEARS_INTERRUPTIONS + source],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
+        [sys.executable, "-c", HEARS_INTERRUPTIONS + source], env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip

@@ -94,13 +94,8 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     model = deep((30, 25, 21), scale=1e-6)
     exact = float(sum(np.logaddexp(0, bias).sum() for bias in model.intercepts_))
     asked = ASKED | {
-        "reverse": True,
-        "n_sweeps": 30,
-        "n_chains": 100,
-        "n_temperatures": 8,
-        "chunks": 50,
-        "checkpoint_every": 4,
-    }
+        "reverse": True, "n_sweeps": 30, "n_chains": 100, "n_temperatures": 8, "chunks": 50, "checkpoint_every": 4,
+    }  # fmt: skip
     run = evaluate(model, tmp_path / "run", **asked)
     assert run.configuration["reverse"] == "chains"
     found = read_evaluation(run.path)

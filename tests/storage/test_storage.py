@@ -70,14 +70,11 @@ def test_other_files_raise_an_error(tmp_path: pathlib.Path) -> None:
 
 def test_a_folder_keeps_arrays_and_tiles(tmp_path: pathlib.Path) -> None:
     arrays = {
-        "eager": VALUES,
-        "lazy": da.from_array(VALUES, chunks=(5, 4)),
+        "eager": VALUES, "lazy": da.from_array(VALUES, chunks=(5, 4)),
         "uneven": da.from_array(VALUES, chunks=((2, 7, 3), (1, 9))),
-        "growing": da.from_array(VALUES, chunks=((5, 7), (10,))),
-        "vector": np.arange(3.0),
-        "scalar": np.asarray(2.5),
+        "growing": da.from_array(VALUES, chunks=((5, 7), (10,))), "vector": np.arange(3.0), "scalar": np.asarray(2.5),
         "empty": np.zeros((0, 4)),
-    }
+    }  # fmt: skip
     with computing():
         save_group(tmp_path / "x.zarr", arrays, {"note": "ä"})
     with guard():
