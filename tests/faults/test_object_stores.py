@@ -83,7 +83,7 @@ def test_workers_killed(store: ObjectStore) -> None:
     chance, killed = random.Random(20), 0
     with store.faults(20, SHARE), Workers("local", n_workers=2) as workers:
         for number in range(24):
-            name = ["sample", "web", "evaluate"][number % 3]
+            name = ["sample", "web", "evaluate", "train in blocks"][number % 4]
             killer = Killer(lambda: pids_of(workers), chance, 12)
             run = RUNS[name](f"s3://{BUCKET}/workers/{number}", scheduler=workers, progress=killer)
             killed += killer.killed
