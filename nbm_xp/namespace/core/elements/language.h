@@ -31,6 +31,7 @@ ELEMENT float float_of(i32 bits) { return __int_as_float(bits); }
 #define nearest_of(x) __builtin_rint(x)
 #define root_of(x) __builtin_sqrt(x)
 #define rootf_of(x) __builtin_sqrtf(x)
+#define fetch_ahead(p) __builtin_prefetch(p)
 #else
 #include <math.h>
 #define ELEMENT static inline
@@ -39,6 +40,7 @@ ELEMENT float float_of(i32 bits) { return __int_as_float(bits); }
 #define nearest_of(x) rint(x)
 #define root_of(x) sqrt(x)
 #define rootf_of(x) sqrtf(x)
+#define fetch_ahead(p) ((void)(p))
 #endif
 #include <string.h>
 /* memcpy is how C reads the bits of a number; compilers make a move of registers of it */

@@ -3,6 +3,7 @@
 
 enum {
     POTTS_VALUES = 127,
+    PROTEIN = 21, /* amino acids and the gap: loops of a constant length */
     POTTS_WORK = 3072, /* numbers of values and units at once, which stay in the first cache, where a slot's chains do */
 };
 
@@ -32,6 +33,20 @@ static const double *row_of(const Graph *g, i64 e, const i8 *spins) {
     return g->couplings + (e * g->tables + spins[g->neighbours[e] * g->chains]) * g->tables;
 }
 
+/* adds rows of an edge's matrix to each chain's values; where there are many chains, the next matrix is fetched whole */
+ELEMENT void rows_added(const Graph *g, i64 e, i64 values, i64 width, const i8 *spins, double *restrict sums) {
+    const double *table = g->couplings + e * values * values;
+    const i8 *there = spins + g->neighbours[e] * g->chains;
+    for (i64 k = 0; k < values * values && width >= values; k += 8)
+        fetch_ahead(table + values * values + k);
+    for (i64 c = 0; c < width; ++c) {
+        const double *restrict row = table + there[c] * values;
+        double *restrict own = sums + c * values;
+        for (i64 k = 0; k < values; ++k)
+            own[k] += row[k];
+    }
+}
+
 /* as fields_of_values, of matrices: rows are added to each chain's values, which lie together until the end */
 static void fields_of_tables(const Graph *g, i64 slot, i64 some, i64 width, const i8 *spins, double *restrict x) {
     i64 values = g->tables, count = some * width;
@@ -40,12 +55,10 @@ static void fields_of_tables(const Graph *g, i64 slot, i64 some, i64 width, cons
         for (i64 c = 0; c < width; ++c)
             memcpy(sums + c * values, g->fields + (slot + i) * values, (size_t)values * sizeof *sums);
         for (i64 e = g->begins[slot + i]; e < g->begins[slot + i + 1]; ++e)
-            for (i64 c = 0; c < width; ++c) {
-                const double *restrict row = row_of(g, e, spins + c);
-                double *restrict own = sums + c * values;
-                for (i64 k = 0; k < values; ++k)
-                    own[k] += row[k];
-            }
+            if (values == PROTEIN)
+                rows_added(g, e, PROTEIN, width, spins, sums);
+            else
+                rows_added(g, e, values, width, spins, sums);
         for (i64 c = 0; c < width; ++c)
             for (i64 k = 0; k < values; ++k)
                 x[k * count + i * width + c] = sums[c * values + k];
