@@ -73,15 +73,6 @@ def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
     assert run.seed == runs.trained_model(run.path).random_state
 
 
-def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
-    weights = np.random.default_rng(1).random(len(ROWS))
-    model = RBM(3, n_iter=5, random_state=5)
-    broken_off(tmp_path / "run", model, 2, sample_weight=weights, checkpoint_every=1)
-    runs.resume(tmp_path / "run")
-    fitted = RBM(3, n_iter=5, random_state=5).fit(ROWS, sample_weight=weights)
-    np.testing.assert_array_equal(runs.trained_model(tmp_path / "run").components_, fitted.components_)
-
-
 MISSING = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.1, np.nan, ROWS)
 DIVIDED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "pcd": (lambda: RBM(3), {}),
@@ -136,15 +127,6 @@ def test_rows_are_read_a_window_at_a_time(tmp_path: pathlib.Path, monkeypatch: p
     assert set(read) == {(0, 8), (8, 8), (16, 8), (24, 6)} and len(read) <= 8  # a window an epoch
     fitted = RBM(3, n_iter=2, batch_size=4, random_state=5).fit(rows)
     np.testing.assert_array_equal(runs.trained_model(run.path).components_, fitted.components_)
-
-
-def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
-    rows = dask.array.from_array(ROWS, chunks=(7, -1))
-    whole = runs.train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
-    for last in (1, 2):  # before the first checkpoint, and after one
-        broken_off(tmp_path / str(last), RBM(3, n_iter=3, random_state=1), last, rows, checkpoint_every=2)
-        run = runs.resume(tmp_path / str(last))
-        assert results_of(run.path) == results_of(whole.path)
 
 
 @pytest.mark.parametrize(
