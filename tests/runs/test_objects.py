@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import pathlib
 import random
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import fsspec
 import numpy as np
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from nbm_xp import objects, runs
 from nbm_xp.boltzmann import load
@@ -20,6 +18,7 @@ from nbm_xp.objects import ObjectPath
 from nbm_xp.runs import RunDirectory, RunError, directory, locks
 from nbm_xp.storage.chunked import open_array, open_group
 from tests.helpers.command import refused, told
+from tests.helpers.memory_store import Watched
 from tests.helpers.runs import RUNS, files_of, left_off, ordinary, results_of, whole
 
 zarr = pytest.importorskip("zarr")
@@ -27,33 +26,19 @@ pytest.importorskip("xarray")
 pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
 
-class Flaky(MemoryFileSystem):
+class Flaky(Watched):
     """A store whose requests fail by a seed, before or after they are carried out."""
 
-    protocol, store, chance, share, inside = "flaky", {}, random.Random(3), 0.0, threading.local()  # type: ignore[misc]
+    protocol, store, chance, share = "flaky", {}, random.Random(3), 0.0  # type: ignore[misc]
 
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return str(super()._strip_protocol(path.partition("://")[2] if "://" in path else path))
-
-
-def _failing(name: str) -> Any:
-    def request(self: Any, *arguments: Any, **options: Any) -> Any:
-        fails = not hasattr(self.inside, "request") and self.chance.random() < self.share
+    def asked(self, name: str, options: Any, request: Callable[[], Any]) -> Any:
+        fails = self.chance.random() < self.share
         if fails and self.chance.random() < 0.5:
             raise ConnectionError("password=secret")
-        with pytest.MonkeyPatch.context() as patch:  # requests that this one consists of do not fail
-            patch.setattr(self.inside, "request", name, raising=False)
-            found = getattr(MemoryFileSystem, name)(self, *arguments, **options)
+        found = request()
         if fails:
             raise TimeoutError("password=secret")
         return found
-
-    return request
-
-
-for _name in ("info", "ls", "cat_file", "pipe_file", "rm_file", "rm"):
-    setattr(Flaky, _name, _failing(_name))
 
 
 class Overwriting(Flaky):

@@ -3,51 +3,35 @@
 from __future__ import annotations
 
 import pathlib
-import threading
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import fsspec
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from nbm_xp.files import sizes_of
 from nbm_xp.runs import RunError, Workers, job, projected, sample, train
+from tests.helpers.memory_store import Watched
 from tests.helpers.runs import RUNS, ordinary
 
 pytest.importorskip("zarr")
 pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose files count
 
-requests, inside = list[str](), threading.local()
+KINDS = {"info": "reads", "cat_file": "reads", "pipe_file": "writes", "ls": "lists"}
+requests = list[str]()
 
 
-class Counting(MemoryFileSystem):
+class Counting(Watched):
     """A store that counts its requests."""
 
     protocol, store = "counting", {}  # type: ignore[misc]
 
-    @classmethod
-    def _strip_protocol(cls, path: str) -> str:
-        return str(super()._strip_protocol(path.partition("://")[2] if "://" in path else path))
+    def asked(self, name: str, options: Any, request: Callable[[], Any]) -> Any:
+        requests.append("conditional_writes" if options.get("mode") == "create" else KINDS.get(name, "deletions"))
+        return request()
 
 
-def _counted(name: str, kind: str) -> Any:
-    def request(self: Any, *arguments: Any, **options: Any) -> Any:
-        if outside := not getattr(inside, "request", False):  # else one of those that a request consists of
-            requests.append("conditional_writes" if options.get("mode") == "create" else kind)
-        inside.request = True
-        try:
-            return getattr(MemoryFileSystem, name)(self, *arguments, **options)
-        finally:
-            inside.request = not outside
-
-    return request
-
-
-KINDS = {"reads": ("info", "cat_file"), "writes": ("pipe_file",), "lists": ("ls",), "deletions": ("rm_file", "rm")}
-for _kind, _names in KINDS.items():
-    for _name in _names:
-        setattr(Counting, _name, _counted(_name, _kind))
 fsspec.register_implementation("counting", Counting, clobber=True)
 
 
