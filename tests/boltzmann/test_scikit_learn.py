@@ -46,11 +46,9 @@ BY_NIGHT: list[tuple[Any, dict[str, str]]] = [
 ]  # fmt: skip
 TABLES = (
     estimator_checks.check_transformer_get_feature_names_out,
-    estimator_checks.check_transformer_get_feature_names_out_pandas,
-    estimator_checks.check_set_output_transform,
-    estimator_checks.check_set_output_transform_pandas,
-    estimator_checks.check_global_output_transform_pandas,
-)
+    estimator_checks.check_transformer_get_feature_names_out_pandas, estimator_checks.check_set_output_transform,
+    estimator_checks.check_set_output_transform_pandas, estimator_checks.check_global_output_transform_pandas,
+)  # fmt: skip
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

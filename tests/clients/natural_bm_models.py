@@ -32,13 +32,11 @@ CHAIN_PROGRAMS = [
 ]
 
 OPTIMIZERS = {
-    "momentum": ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "decay": 0.01}),
-    "plain": ("SGD", {"lr": 0.2}),
+    "momentum": ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "decay": 0.01}), "plain": ("SGD", {"lr": 0.2}),
     "clipped norm": ("SGD", {"lr": 0.3, "momentum": 0.5, "clipnorm": 0.4}),
-    "clipped values": ("SGD", {"lr": 0.3, "clipvalue": 0.05}),
-    "Adam": ("Adam", {"lr": 0.02, "decay": 0.01}),
+    "clipped values": ("SGD", {"lr": 0.3, "clipvalue": 0.05}), "Adam": ("Adam", {"lr": 0.02, "decay": 0.01}),
     "Nadam": ("Nadam", {"lr": 0.02}),
-}
+}  # fmt: skip
 
 TRAINING_PROGRAMS = [
     ("rbm", "CD", "momentum"), ("rbm", "PCD", "momentum"), ("dbm", "CD", "plain"), ("dbm", "PCD", "momentum"),

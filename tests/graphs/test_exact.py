@@ -32,11 +32,8 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     rng = np.random.default_rng(0)
     fields = rng.normal(size=(7, 3) if units == 3 else 7)
     factors = [] if units == 3 else [(0, 1, 2), (6, 3, 4, 1), (5, 2, 6)]
-    couplings, more = (
-        rng.normal(size=graph.edges),
-        {"factors": factors, "factor_couplings": [0.5, -0.7, 0.9][: len(factors)]},
-    )
-    machine = GraphMachine(graph, units, fields, couplings, **more)
+    couplings, strengths = rng.normal(size=graph.edges), [0.5, -0.7, 0.9][: len(factors)]
+    machine = GraphMachine(graph, units, fields, couplings, factors=factors, factor_couplings=strengths)
     found = enumerated(machine)
     states = [state[::-1] for state in itertools.product(machine.kind.values, repeat=7)]
     np.testing.assert_allclose(found.energies, machine.energy(states), atol=1e-13)
@@ -45,7 +42,7 @@ def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> N
     for a, b, w in zip(graph.first.tolist(), graph.second.tolist(), machine.layout.weights.tolist(), strict=True):
         want -= w * (first[a] == first[b] if units == 3 else first[a] * first[b])
     want -= sum(fields[i, s] if units == 3 else fields[i] * s for i, s in enumerate(first))
-    want -= sum(k * math.prod(first[i] for i in row) for k, row in zip(more["factor_couplings"], factors, strict=True))
+    want -= sum(k * math.prod(first[i] for i in row) for k, row in zip(strengths, factors, strict=True))
     assert found.energies[100] == pytest.approx(want)
     assert found.probabilities(0.7).sum() == pytest.approx(1)
     assert found.log_partition(0.0) == pytest.approx(7 * math.log(machine.kind.count))

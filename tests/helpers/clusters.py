@@ -19,8 +19,6 @@ import pytest
 
 import nbm_xp
 
-__all__ = ["ALONE", "Processes", "begin_workers_from_one_process", "two_processes"]
-
 ALONE = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 _PYTHON = pathlib.Path(sys.executable).resolve()
 

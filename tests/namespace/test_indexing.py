@@ -224,11 +224,9 @@ def test_places_beyond_the_axis_are_errors(library: Library, beyond: int) -> Non
     labels = library.array(np.asarray([0, beyond]))
     for pick in (
         lambda: library.xp.take(x, labels, axis=1),
-        lambda: take_along_axis(x, library.xp.reshape(labels, (2, 1)), axis=1),
-        lambda: B.one_hot(labels, 3),
-        lambda: K.gather(library.xp.matrix_transpose(x), labels),
-        lambda: K.sparse_categorical_crossentropy(x, labels),
-    ):
+        lambda: take_along_axis(x, library.xp.reshape(labels, (2, 1)), axis=1), lambda: B.one_hot(labels, 3),
+        lambda: K.gather(library.xp.matrix_transpose(x), labels), lambda: K.sparse_categorical_crossentropy(x, labels),
+    ):  # fmt: skip
         with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range|DATA bounds)"):
             library.numpy(pick())
 

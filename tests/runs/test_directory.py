@@ -86,14 +86,12 @@ ABOUT = (
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "is not JSON"),
-        ('{"format": "nbm_xp.run 9"}', "must have the format 'nbm_xp.run 2', got 'nbm_xp.run 9'"),
-        ('{"format": "nbm_xp.run 2"}', "is damaged"),
-        ("[]", "must have the format"),
+        ("{", "is not JSON"), ('{"format": "nbm_xp.run 9"}', "must have the format 'nbm_xp.run 2', got 'nbm_xp.run 9'"),
+        ('{"format": "nbm_xp.run 2"}', "is damaged"), ("[]", "must have the format"),
         (ABOUT % ("3", "{}", "null"), "is damaged: .*configuration must be a mapping, got 3"),
         (ABOUT % ("{}", "null", "null"), "is damaged: .*versions must be a mapping, got None"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_one_is_refused(tmp_path: pathlib.Path, content: str, says: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(ValueError, match=says):

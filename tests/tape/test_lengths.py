@@ -152,10 +152,8 @@ def test_a_bound_may_count_from_the_end(step: int | None) -> None:
     first, last = placeholder((), dtype="int64"), placeholder((), dtype="int64")
     x = xp.asarray(X)
     forms: list[Callable[[Any, Any], slice]] = [
-        lambda a, b: slice(a, b, step),
-        lambda a, _: slice(a, None, step),
-        lambda _, b: slice(None, b, step),
-    ]
+        lambda a, b: slice(a, b, step), lambda a, _: slice(a, None, step), lambda _, b: slice(None, b, step),
+    ]  # fmt: skip
     ones = function([first, last], [xp.ones_like(x[form(first, last)]) for form in forms])
     bounds = (-6, -3, -1, 0, 2, 4, 6)
     for start in bounds:
