@@ -17,8 +17,10 @@ from nbm_xp.files import place_of
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
+from .chain_job import MachineJob, Sweeps, SweepsJob, chains_of
+from .checkpoints import Arrays, last_checkpoint
 from .inputs import rows_of, save_rows
-from .job import Arrays, Block, Demand, MachineJob, Stopping, Sweeps, SweepsJob, blocks_of, chains_of, last_checkpoint
+from .job import Block, Demand, Stopping, blocks_of
 from .sampling import SampleJob
 from .store import Stored
 

@@ -27,8 +27,9 @@ from nbm_xp.records import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.storage.zarr_headers import BEGUN
 
 from . import store
+from .checkpoints import last_checkpoints
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
-from .job import Demand, Job, last_checkpoints
+from .job import Demand, Job
 from .pools import Pool, TaskLostError, WorkerLostError
 from .projection import Input, Plan, planned
 from .store import Stored

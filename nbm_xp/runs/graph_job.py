@@ -32,7 +32,8 @@ from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
-from .job import Arrays, Block, Checkpoint, Demand, Job, Stopping, read_checkpoint, run_segment, write_checkpoint
+from .checkpoints import Arrays, Checkpoint, read_checkpoint, write_checkpoint
+from .job import Block, Demand, Job, Stopping, run_segment
 from .store import Stored
 
 GRAPH = "graph.zarr"

@@ -1,13 +1,8 @@
 """Jobs: the work of a run, divided into blocks, each a sequence of segments; a task computes one segment.
 
-`Job` is the base class, `MachineJob` a job with a model of `nbm_xp.boltzmann`, `SweepsJob` a job of chains of one.
-
 Contract: the division of a job depends on the run's configuration only, never on the computer or the number of
 workers, because blocks and segments are also the files of the result. A task may run once, again after a fault, or on
 two workers at a time; the files are the same.
-
-After each segment, once its results are on disk, a checkpoint stores the input of the next segment. Its name contains
-the number of completed segments, so that a checkpoint written late, by a worker believed lost, is never read.
 """
 
 from __future__ import annotations
@@ -17,29 +12,21 @@ import dataclasses
 import functools
 import itertools
 import os
-import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
-import numpy as np
-
-from nbm_xp.boltzmann.chains import Chains, Draw, Machine
-from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import Place, place_of
 from nbm_xp.machines import Array
-from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.errors import device_failure, positive_int
 from nbm_xp.package import need
-from nbm_xp.storage.arrays import load_tensors, save_tensors
 
 from . import store
+from .checkpoints import Arrays, Checkpoint, last_checkpoint, read_checkpoint, write_checkpoint
 from .directory import RunDirectory, RunError
 from .store import Stored
-
-Arrays: TypeAlias = tuple[Array, ...]  # input of a segment, in host memory
 
 Stopping: TypeAlias = Callable[[], bool]  # returns whether a task should stop; called between sweeps
 
@@ -257,59 +244,6 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-class Checkpoint(NamedTuple):
-    """State of a block: the number of completed segments, and the input of the next one."""
-
-    done: int
-    arrays: Arrays
-
-
-def _path(folder: Place, block: int, done: int) -> Place:
-    return folder / f"block-{block:06d}.{done:09d}.safetensors"
-
-
-def write_checkpoint(folder: Place, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
-    """Write a checkpoint of a block to disk, and delete all but the last `keeps` checkpoints of the block."""
-    arrays = {str(place): array for place, array in enumerate(checkpoint.arrays)}
-    place = _path(folder, block, checkpoint.done)
-    save_tensors(place, arrays, {"owner": _owner(folder, run, block), "done": str(checkpoint.done)})
-    _path(folder, block, checkpoint.done - keeps).unlink(missing_ok=True)
-
-
-def _owner(folder: Place, run: str, block: int) -> str:
-    return f"{run} {folder.name} {block}"
-
-
-def last_checkpoints(folder: Place) -> dict[int, int]:
-    """Return the number of completed segments at the last checkpoint of each block that has one."""
-    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    found = (re.fullmatch(r"block-(\d{6,})\.(\d{9,})\.safetensors", name) for name in names)
-    return {int(match[1]): int(match[2]) for match in found if match}
-
-
-def read_checkpoint(folder: Place, run: str, block: int, done: int) -> Checkpoint | None:
-    """Read the checkpoint of a block after `done` segments; return None if it does not exist.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or of another run or block.
-    """
-    path = _path(folder, block, done)
-    try:
-        arrays, about = load_tensors(path, sealed=True)
-    except FileNotFoundError:
-        return None
-    if about.get("owner") != _owner(folder, run, block) or about.get("done") != str(done):
-        raise ValueError(f"{path} is a checkpoint of another run or block")
-    return Checkpoint(done, tuple(arrays[str(place)] for place in range(len(arrays))))
-
-
-def last_checkpoint(folder: Place, run: str, block: int) -> Checkpoint | None:
-    """Read the last checkpoint of a block; return None if there is none."""
-    return read_checkpoint(folder, run, block, last_checkpoints(folder).get(block, 0))
-
-
 class DeviceGoneError(RunError):
     """Raised for a task whose device is gone."""
 
@@ -381,161 +315,3 @@ def one_thread() -> Iterator[None]:
             _inside -= 1
             if not _inside:
                 _limits.restore_original_limits()
-
-
-class Sweeps(NamedTuple):
-    """A stage of sweeps: the number of the first sweep, the number of sweeps, and of sweeps per segment."""
-
-    first: int
-    n_sweeps: int
-    each: int
-
-
-class Segment(NamedTuple):
-    """Sweeps of a segment: the indices of its stage, of the segment in it and of the first sweep; their number."""
-
-    stage: int
-    number: int
-    first: int
-    n_sweeps: int
-
-
-@dataclass(frozen=True)
-class MachineJob(Job):
-    """A job with the model that the run started with: `model` is its digest."""
-
-    model: str
-    library: str
-
-    @property
-    def loaded(self) -> Model:
-        """The model, read once in each process and cached by its digest."""
-        if self.known is not None:
-            return self.known  # type: ignore[no-any-return]
-        with _loading:
-            return _loaded(self.directory, self.library, self.model)
-
-    @property
-    def machine(self) -> Machine:
-        """The arrays of the model."""
-        return Machine.of(self.loaded)
-
-
-_loading = threading.Lock()
-
-
-@functools.lru_cache(maxsize=2)
-def _loaded(directory: str, library: str, digest: str) -> Model:
-    return RunDirectory.read(directory).load_model(library)
-
-
-@dataclass(frozen=True)
-class SweepsJob(MachineJob):
-    """Chains in blocks; see `sample` and `evaluate` for the fields."""
-
-    n_chains: int
-    chunks: int
-    checkpoint_every: int
-
-    @property
-    def stages(self) -> Sequence[Sweeps]:
-        """The stages that chains pass through in turn; results are stored of the last one."""
-        raise NotImplementedError
-
-    def chains(self, stage: int) -> Chains:
-        """Return the chains of a stage."""
-        raise NotImplementedError
-
-    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
-        """Return the results of a sweep of the last stage, one for each array of `stored`, or none."""
-        return ()
-
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write the results of a segment of the last stage; `segment` is its index in that stage."""
-        raise NotImplementedError
-
-    @property
-    def replicas(self) -> int:
-        """Number of machines that each chain has a state of."""
-        return 1
-
-    @property
-    def demand(self) -> Demand:
-        """See `Job`. A sweep has about three arrays of all units, and chunks are copied when they are written."""
-        chains = chains_of(self, len(self.stages) - 1)
-        topology, itemsize = chains.topology, np.dtype(chains.machine.dtype).itemsize
-        states = self.chunks * self.replicas * sum(topology.sizes) * itemsize
-        chunks = sum(array.bytes_in_a_chunk for array in self.stored)
-        kept = sum(topology.sites[k] * (1 if topology.units[k].stored else itemsize) for k in chains.carried)
-        return Demand(task=3 * states + 5 * chunks // 2, checkpoints=self.n_chains * (self.replicas * kept + 8))
-
-    def prepare(self, block: Block) -> int:
-        """See `Job`; the segment is the first of the last stage."""
-        before = self.n_segments - -(-self.stages[-1].n_sweeps // self.stages[-1].each)
-        write_checkpoint(self.folder(), self.run, block.number, Checkpoint(before, self.begin(block)))
-        return before
-
-    @property
-    def blocks(self) -> list[Block]:
-        """See `Job`."""
-        return blocks_of(self.n_chains, self.chunks)
-
-    @property
-    def n_segments(self) -> int:
-        """See `Job`."""
-        return sum(-(-stage.n_sweeps // stage.each) for stage in self.stages)
-
-    def segment(self, number: int) -> Segment:
-        """Return the segment of this index."""
-        for place, (first, n_sweeps, each) in enumerate(self.stages):
-            done, segments = number * each, -(-n_sweeps // each)
-            if number < segments:
-                return Segment(place, number, first + done, min(each, n_sweeps - done))
-            number -= segments
-        raise IndexError(number)
-
-    def n_steps(self, segment: int) -> int:
-        """Return the number of sweeps in a segment."""
-        return self.segment(segment).n_sweeps
-
-    def begin(self, block: Block) -> Arrays:
-        """Return the first states of a block of chains."""
-        chains = chains_of(self, self.segment(0).stage)
-        return _packed(chains, chains.start(block.offset, block.rows))
-
-    def advance(self, block: Block, segment: int, arrays: Arrays, stopping: Stopping) -> Arrays:
-        """Make the sweeps of a segment."""
-        stage, number, first, n_sweeps = self.segment(segment)
-        chains, states, shown, last = chains_of(self, stage), arrays, list[list[Array]](), stage == len(self.stages) - 1
-        stored = self.stored if last else ()
-        for sweep, now in enumerate(chains.walk(arrays, block.offset, first, n_sweeps), first + 1):
-            if stopping():
-                raise StoppedError
-            states = now.states
-            if last and (kept := self.shown(now, sweep)):
-                shown.append([to_numpy(x).astype(array.dtype) for x, array in zip(kept, stored, strict=True)])
-        packed = _packed(chains, states)
-        if last:
-            self.write_shown(block, number, shown, packed)
-        return packed
-
-
-def _packed(chains: Chains, states: Iterable[Array]) -> Arrays:
-    """Convert states to their dtypes on disk, in host memory; weights of chains keep their dtype."""
-    host = host_namespace()
-    kinds = [chains.topology.units[layer].stored for layer in chains.carried]
-    return tuple(asarray(to_numpy(x), host, kind) for x, kind in itertools.zip_longest(states, kinds))
-
-
-_making = threading.Lock()
-
-
-def chains_of(job: SweepsJob, stage: int) -> Chains:
-    """Return the chains of a stage of a job, cached in each process."""
-    with _making:
-        return _made_chains(job, stage)
-
-
-@functools.lru_cache(maxsize=4)
-def _made_chains(job: SweepsJob, stage: int) -> Chains:
-    return job.chains(stage)

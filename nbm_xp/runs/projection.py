@@ -26,8 +26,9 @@ from nbm_xp.files import Place, sizes_of
 from nbm_xp.namespace.errors import checked_number
 from nbm_xp.objects import PIECE
 
+from .chain_job import MachineJob
 from .directory import RunDirectory, RunError, as_json
-from .job import Demand, Job, MachineJob, run_segment
+from .job import Demand, Job, run_segment
 from .locks import RENEWAL
 from .pools import Pool, ThreadPool
 from .workers import Workers

@@ -18,6 +18,8 @@ from nbm_xp.machines.diagnostics import report
 from nbm_xp.namespace.errors import positive_int
 
 from . import store
+from .chain_job import Sweeps, SweepsJob, chains_of
+from .checkpoints import Arrays
 from .directory import RunDirectory
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .inputs import (
@@ -30,7 +32,7 @@ from .inputs import (
     save_clamped,
     saved_clamped,
 )
-from .job import Arrays, Block, Demand, Sweeps, SweepsJob, block_length, chains_of
+from .job import Block, Demand, block_length
 from .projection import Input
 from .store import Stored
 from .workers import Workers

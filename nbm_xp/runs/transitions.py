@@ -30,9 +30,10 @@ from nbm_xp.namespace import default_namespace, library_name, to_numpy
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.rng import hashed_seed
 
+from .checkpoints import Arrays
 from .directory import RunDirectory
 from .execution import Kind, Progress, begin, check_begin, finished
-from .job import Arrays, Block, Demand, Job, Stopping
+from .job import Block, Demand, Job, Stopping
 from .workers import Workers
 
 # The files of the measurements, and of the last spins at each temperature
