@@ -22,6 +22,10 @@ import nbm_xp
 ALONE = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 _PYTHON = pathlib.Path(sys.executable).resolve()
 
+# Read when Python starts: an editable installation leads to the checkout.
+_SITE = """import pathlib, sys
+sys.meta_path[:] = [x for x in sys.meta_path if "editable" not in type(x).__module__]
+sys.path[:] = [x for x in sys.path if not pathlib.Path(x, "pyproject.toml").exists()]"""
 PRELOADED = ["distributed", "dask.array", "xarray", "zarr", "nbm_xp.boltzmann", "nbm_xp.graphs", "nbm_xp.runs"]
 
 
@@ -80,6 +84,7 @@ class Processes:
         for name in ("home", "tmp"):
             (own / name).mkdir(parents=True)
         shutil.copytree(pathlib.Path(nbm_xp.__file__).parent, own / "site" / "nbm_xp")
+        (own / "site" / "sitecustomize.py").write_text(_SITE)
         environment = {"PATH": os.environ["PATH"], "HOME": f"{own}/home", "TMPDIR": f"{own}/tmp"} | self._settings
         who: dict[str, Any] = {}
         if os.geteuid() == 0 and all(at.stat().st_mode & 1 for at in (*own.parents, *_PYTHON.parents)):
