@@ -48,7 +48,7 @@ BY_NIGHT = [(protocol, name) for protocol in ("s3", "s3a") for name in NAMES if 
     ("protocol", "name"), [*BY_DAY, *(pytest.param(*each, marks=pytest.mark.slow) for each in BY_NIGHT)]
 )
 def test_a_run_through_faults(protocol: str, name: str, store: ObjectStore) -> None:
-    place = f"{protocol}://{BUCKET}/faults/{name}"
+    place = f"{protocol}://{BUCKET}/{protocol}/{name}"
     with store.faults(len(name), SHARE):
         left_off(RUNS[name], place, share=0.5)
         resume(place)
