@@ -28,7 +28,7 @@ from nbm_xp.graphs.chain_groups import ChainGroup, Schedule
 from nbm_xp.graphs.lattice_blocks import LatticeDivision, couplings_of, divided
 from nbm_xp.graphs.lattice_sweeps import lattice_block
 from nbm_xp.rng import hashed_seed
-from nbm_xp.runs import Workers, workers
+from nbm_xp.runs import Workers, pools
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.graph_job import GraphJob
 from nbm_xp.runs.graph_runs import _divided
@@ -221,7 +221,7 @@ def measured(costs: Costs, tasks: int = 3000) -> Costs:
         began = time.process_time()
         block.step(group, states, shown, division.step(Schedule(0, 0, sweeps, sweeps + 1), 0))
         flips.append((time.process_time() - began) / (work_on_lattice(division, costs).computing / costs.flip[axes]))
-    setattr(workers, "_run_segment", slice)  # noqa: B010  (it takes three arguments, and every worker has it)
+    setattr(pools, "_run_segment", slice)  # noqa: B010  (it takes three arguments, and every worker has it)
     job: Any = SimpleNamespace(describe=lambda block, segment: f"trivial-{block.number}")
     with tempfile.TemporaryDirectory() as folder:
         file, python = pathlib.Path(folder) / "scheduler.json", [sys.executable, "-m"]
