@@ -148,7 +148,7 @@ def diagnose(draws: Any, *, stacklevel: int = 2) -> dict[str, Any]:
     --------
     >>> from nbm_xp.graphs import GraphMachine, lattice
     >>> machine = GraphMachine(lattice((8, 8)))
-    >>> draws = machine.sample(4, 150, burn_in=20, beta=0.2, chunks=(4, 8), random_state=1)
+    >>> draws = machine.sample(4, 150, burn_in=20, beta=0.2, random_state=1)
     >>> found = diagnose(draws.compute())
     >>> bool(found["energy_r_hat"] < 1.05), bool(0 < found["energy_mcse"] < 0.01)
     (True, True)

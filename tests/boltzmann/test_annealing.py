@@ -75,18 +75,18 @@ def test_estimates_by_them_are_right(make: Any, way: str) -> None:
         assert found.effective_runs > 150
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax", "torch")
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_they_are_the_same_wherever_the_model_is(library: Library) -> None:
     here, there = machine(0.3), machine(0.3).to(library.name)
     blocks: dict[str, Any] = {"library": "dask", "chunks": 5}
     assert placed(there) == placed(here)
     places: list[tuple[RBM, dict[str, Any]]] = [(here, {}), (there, {}), (here, blocks)]
-    for way, count in (("ais", "adaptive"), ("reverse_ais", 10)):
-        whole, *others = (getattr(model, way)(20, count, random_state=1, **options) for model, options in places)
+    for way, count, how in (("ais", "adaptive", {}), ("reverse_ais", 10, {"n_sweeps": 20})):
+        whole, *others = (getattr(model, way)(20, count, random_state=1, **how, **options) for model, options in places)
         for found in others:
             np.testing.assert_allclose(to_numpy(found.log_weights), whole.log_weights, rtol=1e-6)
-    how: dict[str, Any] = {"n_temperatures": "adaptive", "exchanges": True, "random_state": 1}
+    how = {"n_temperatures": "adaptive", "exchanges": True, "random_state": 1}
     drawn, shares = here.parallel_tempering(12, 4, **how)
     for again in (there.parallel_tempering(12, 4, **how), here.parallel_tempering(12, 4, **how, **blocks)):
         np.testing.assert_array_equal(to_numpy(again[0]), drawn)

@@ -43,6 +43,7 @@ def test_a_block_of_chains_is_one_task_however_many_sweeps(visible: str, hidden:
     assert max(tasks[0]) < 20  # a few for each of three blocks
 
 
+@pytest.mark.at_night("gaussian", "normal")
 @kinds
 def test_chains_in_blocks_are_those_at_once(visible: str, hidden: str) -> None:
     rbm, lazy = machine(visible, hidden), machine(visible, hidden).to("dask")

@@ -135,7 +135,7 @@ def test_arguments_are_checked_first(settings: dict[str, Any], given: dict[str, 
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax", "dask")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_it_is_the_same_on_every_library(library: Library) -> None:
     rows, labels = clusters()

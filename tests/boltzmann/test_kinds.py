@@ -264,7 +264,7 @@ def test_rows_of_states_must_be_whole_numbers() -> None:
         Topology([4, 2], visible="categorical:3")
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax", "dask", "torch")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_units_are_the_same_on_every_library(library: Library) -> None:
     """Formulas to rounding; draws from the same uniforms, to the bit, but where one is as close to a bound as that."""

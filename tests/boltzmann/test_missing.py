@@ -106,6 +106,7 @@ def test_deep_machines_sum_out_what_is_missing(sizes: Any, monkeypatch: pytest.M
     np.testing.assert_allclose(dbm.transform(X)[lacking], hidden[lacking], atol=0.05)
 
 
+@pytest.mark.at_night("cd", "pcd")
 @pytest.mark.parametrize("training", [PCD(average=True), CD(average=True), PTT()], ids=["pcd", "cd", "ptt"])
 def test_learning_from_incomplete_rows_reaches_the_largest_likelihood(training: Any) -> None:
     told, random = states_of("binary", 5)[0], np.random.default_rng(0)
@@ -157,7 +158,7 @@ def test_an_interrupted_training_ends_with_the_same_bits(tmp_path: Any) -> None:
         np.testing.assert_array_equal(resumed.transform(X), clone(model).set_params(n_iter=4).fit(X).transform(X))
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax", "torch")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_results_are_the_same_on_every_library(library: Library) -> None:
     X, settings = with_gaps(ROWS[:30]), {"n_iter": 2, "batch_size": 10, "random_state": 0}
@@ -166,7 +167,7 @@ def test_results_are_the_same_on_every_library(library: Library) -> None:
         host, there = RBM(3, **settings).fit(X), RBM(3, **settings).fit(rows)
     np.testing.assert_allclose(to_numpy(there.components_), host.components_, rtol=1e-8, atol=1e-12)
     calls = [
-        lambda rbm, X: rbm.impute(X, probabilities=True, errors=True),
+        lambda rbm, X: rbm.impute(X, n_chains=3, n_sweeps=4, probabilities=True, errors=True),
         lambda rbm, X: rbm.log_likelihood(X, 0.0, errors=True),
         lambda rbm, X: rbm.transform(X),
         lambda rbm, X: rbm.sample(3, 5, given=X, random_state=0),

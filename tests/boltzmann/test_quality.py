@@ -41,7 +41,7 @@ def test_moments_are_derivatives_of_the_exact_log_z(kinds: tuple[str, str] | Non
     assert found.entropy_error.max() < 0.6
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "jax", "cupy"))
 def test_quality_is_the_same_on_every_library(library: Library) -> None:
     """Distances of whole numbers are exact; some rows are equal, so that there are ties."""

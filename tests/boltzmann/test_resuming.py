@@ -39,6 +39,7 @@ def test_a_training_that_goes_on_ends_with_the_same_bytes(settings: dict[str, An
         assert resumed.read_bytes() == undisturbed.read_bytes(), left
 
 
+@pytest.mark.at_night("training,learning_rate,n_gibbs")
 def test_a_training_can_go_on_in_the_same_process_and_from_a_copy(settings: dict[str, Any]) -> None:
     whole = RBM(**settings).fit(ROWS)
     for left in (lambda rbm: rbm, lambda rbm: pickle.loads(pickle.dumps(rbm))):

@@ -88,6 +88,7 @@ def test_what_is_written_is_read_again(tmp_path: pathlib.Path, name: str) -> Non
 @pytest.mark.filterwarnings("ignore:Increasing number of chunks")  # Dask's, of blocks of single numbers
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(("identity", "block"), [(0.3, 5), (6 / 7, 10), (1.0, 1000)])
+@pytest.mark.at_night("jax")
 def test_sequences_that_are_almost_the_same_share_a_vote(library: Library, identity: float, block: int) -> None:
     states = library.array(STATES.astype("int32"))
     with guard():

@@ -194,6 +194,7 @@ def test_nor_does_it_in_a_loss() -> None:
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("library", EAGER, indirect=True)
+@pytest.mark.at_night("jax")
 def test_deviations_of_complex_numbers_are_real(name: str, dtype: str, library: Library) -> None:
     z = np.asarray([[1 + 2j, 3 - 1j], [0.5j, 2.0]], dtype=dtype)
     for axis in (None, 0):

@@ -141,6 +141,7 @@ TIED = np.asarray([[2.0, 2.0, 1.0, 3.0], [2.0, 0.0, 3.0, 3.0]]).reshape(1, 2, 4,
 @pytest.mark.parametrize(
     "library", libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax"), indirect=True
 )
+@pytest.mark.at_night("jax")
 def test_ties(library: Any, ties: Any, want: Any) -> None:
     x = Variable(library.array(TIED))
     slope = evaluate(gradients(recorded.sum(pool(x, (2, 2), (2, 2), ties=ties)), x))

@@ -48,11 +48,9 @@ QUIRKS: dict[str, Right] = {
         for name in REDUCTIONS
         for axis in (0, 1)
     },
-    "max/quirk-ties/gradient": shared_in_rows(np.max),
-    "min/quirk-ties/gradient": shared_in_rows(np.min),
-    "maximum/quirk-ties/gradient": shared_at_ties,
-    "minimum/quirk-ties/gradient": shared_at_ties,
-}
+    "max/quirk-ties/gradient": shared_in_rows(np.max), "min/quirk-ties/gradient": shared_in_rows(np.min),
+    "maximum/quirk-ties/gradient": shared_at_ties, "minimum/quirk-ties/gradient": shared_at_ties,
+}  # fmt: skip
 
 
 def check_names(args: list[Any], got: list[str], want: list[str], case: Case) -> None:

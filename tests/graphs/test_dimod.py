@@ -50,6 +50,7 @@ def test_ground_states_are_those_of_enumeration(criteria: str, vartype: str, nor
 
 
 @pytest.mark.parametrize("library", EAGER, ids=str)
+@pytest.mark.at_night("jax")
 def test_reads_follow_from_the_seed(library: Library) -> None:
     bqm = model("BINARY", True, 1)
     whole = NbmSampler().sample(bqm, num_reads=70, num_sweeps=20, seed=3).record.sample

@@ -204,6 +204,7 @@ def test_couplings_and_fields_have_penalties_of_their_own(kind: str, training: s
     [(kind, way, 0.0) for kind in TRUTHS for way in ("pcd", "ptt") if kind != "factors" or way == "pcd"]
     + [("spin", "pcd", 0.3), ("potts", "ptt", 0.2), pytest.param("matrices", "pcd", 0.2, marks=pytest.mark.slow)],
 )
+@pytest.mark.at_night("binary", "potts")
 def test_chains_lead_to_the_maximum_of_the_likelihood(kind: str, training: str, missing: float) -> None:
     rows, hidden = with_gaps(exact_states(TRUTHS[kind], 500), missing), None
     if missing:

@@ -28,7 +28,7 @@ CLUSTERS = ["swendsen_wang", "wolff"]
 GLASS = edwards_anderson((4, 4), "normal", random_state=1)
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch", "jax"))
 @pytest.mark.parametrize("rule", CLUSTERS)
 def test_clusters_are_the_same_on_every_library(rule: str, library: Library) -> None:

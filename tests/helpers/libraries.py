@@ -36,7 +36,7 @@ if EVERYWHERE:
 
 AGAIN = ("dask-halves", "dask-ragged", "torch", "jax") if EVERYWHERE else ()
 """What is asked at night alone for what another test has asked it for: values of Tensors beside those of arrays."""
-ONE_CASE_IN = 3
+ONE_CASE_IN = 6
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -177,13 +177,13 @@ def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
     return [pytest.param(library, id=library.id) for library in chosen]
 
 
-def on_libraries(cases: Mapping[str, Any], among: Sequence[Any]) -> list[Any]:
-    """Pytest parameters, a case and a library: every case on each; on JAX, which compiles all, one in three."""
+def on_libraries(cases: Mapping[str, Any], among: Sequence[Any], seldom: Sequence[str] = ("jax",)) -> list[Any]:
+    """Pytest parameters, a case and a library: every case on each; one in six on those that compile or lay out all."""
     return [
         pytest.param(case, *parameter.values, id=f"{parameter.id}-{name}")
         for parameter in among
         for number, (name, case) in enumerate(cases.items())
-        if EVERYWHERE or parameter.id != "jax" or number % ONE_CASE_IN == 0
+        if EVERYWHERE or parameter.id not in seldom or number % ONE_CASE_IN == 0
     ]
 
 
@@ -193,10 +193,10 @@ DASK = libraries("dask")
 
 
 def today(cases: Sequence[Any], library: Library) -> list[Any]:
-    """Which cases of a function are run on a library by day: on NumPy every one, elsewhere one in three of those alike.
+    """Which cases of a function are run on a library by day: on NumPy every one, elsewhere one in six of those alike.
 
-    Alike are cases on dtypes of one kind; on libraries that compile or lay out each of them anew, all, and one in six
-    is run.
+    Alike are cases on dtypes of one kind; on libraries that compile or lay out each of them anew, all, and one in
+    twelve is run.
     """
     if EVERYWHERE or library.name == "numpy":
         return list(cases)
@@ -210,16 +210,16 @@ def today(cases: Sequence[Any], library: Library) -> list[Any]:
 
 
 def is_for_the_night(item: pytest.Item) -> bool:
-    """Whether a test waits for ``--everywhere``: one that is marked ``jax_at_night``, on JAX.
+    """Whether a test waits for ``--everywhere``: its mark ``at_night`` has no words, or one of the words of its id.
 
-    JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day
-    it is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for
-    their gradients, for loops, and for machines that learn and draw as NumPy's do. Tests of what is made of these are
-    marked.
+    The words are mostly libraries. JAX compiles each function for each shape, which takes a second in a test that takes
+    NumPy a millisecond. Every day it is asked for the bits of its random numbers, for the functions of its namespace
+    and the documented ones, for loops, and for machines that learn and draw as NumPy's do. Tests of what is made of
+    these wait. What goes through the tape is asked of NumPy and array_api_strict by day, of the others at night.
     """
-    library = getattr(getattr(item, "callspec", None), "params", {}).get("library")
-    is_jax = isinstance(library, Library) and library.name == "jax"
-    return is_jax and not EVERYWHERE and item.get_closest_marker("jax_at_night") is not None
+    words = item.callspec.id.split("-") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    waiting = [mark.args for mark in item.iter_markers("at_night")]
+    return not EVERYWHERE and any(not named or set(named) & {*words} for named in waiting)
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:

@@ -165,11 +165,11 @@ def on_unregistered(
     cases: Iterable[Any],
     is_long: Callable[[Any, str], bool],
     among: tuple[Unregistered, ...] = UNREGISTERED,
-    seldom: tuple[str, ...] = ("ndonnx",),
+    seldom: tuple[str, ...] = ("cubed", "ndonnx"),
 ) -> list[Any]:
     """Pytest parameters, a case and a library: every case on each; what takes long, `is_long` says, is slow.
 
-    One case in three is run on the libraries in `seldom`, all of them with ``--everywhere``: ndonnx makes an ONNX model
+    One case in six is run on the libraries in `seldom`, all of them with ``--everywhere``: ndonnx makes an ONNX model
     of each step as long as values are known.
     """
     numbered = list(enumerate(cases))

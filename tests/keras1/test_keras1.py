@@ -116,6 +116,7 @@ def test_either_axis_of_matrices_is_summed_over(axes: Any, x_shape: tuple[int, .
 @pytest.mark.parametrize("condition", [0, 1, X > 0, X[0] > 0])
 @pytest.mark.parametrize("other", [ROW, X[:, :1], -X, 2.0, 2])
 @pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.at_night("jax")
 def test_switch_broadcasts(library: Library, condition, other, recorded):
     def hand(value):
         if not isinstance(value, np.ndarray):

@@ -268,7 +268,7 @@ def test_a_librarys_own_convolution_is_the_portable_one(library: Library, groups
     np.testing.assert_allclose(library.numpy(back), want, atol=1e-12)
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @pytest.mark.parametrize("dtype", ["int64", "complex128", "float32"])
 @pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "dask-halves"), indirect=True)
 def test_other_dtypes(library: Library, dtype: str) -> None:

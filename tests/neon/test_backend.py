@@ -12,7 +12,7 @@ from nbm_xp.namespace import installed_libraries, use_backend
 from nbm_xp.neon import Autodiff, Backend, Block, Buffer, OpTree, compute_on
 from tests.helpers.libraries import Library, computing
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 
 @pytest.fixture

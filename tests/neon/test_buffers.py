@@ -11,7 +11,7 @@ from nbm_xp.namespace import asarray, library_name
 from nbm_xp.neon import Backend, Buffer
 from tests.helpers.libraries import Library, computing, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 WRITING_IN_PLACE = libraries("numpy", "torch", "cupy", without=("numpy-readonly",))
 

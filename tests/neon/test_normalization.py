@@ -8,7 +8,7 @@ import pytest
 from nbm_xp.neon import Autodiff, Backend
 from tests.helpers.libraries import Library, computing
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 NAMES = ("x", "xsum", "xvar", "gmean", "gvar", "gamma", "beta", "y")
 

@@ -9,7 +9,7 @@ from nbm_xp.neon import Backend
 from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, computing
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from nbm_xp.neon import Backend
 from tests.helpers.libraries import Library, computing
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 
 def drawn(*shape: int, seed: int = 1) -> np.ndarray:

@@ -30,7 +30,7 @@ def minus_energies(rbm: RBM) -> Any:
     return (v @ rbm.intercept_visible_)[:, None] + h @ rbm.intercept_hidden_ + v @ rbm.components_.T @ h.T
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @given(n_hidden=st.integers(1, 4), n_visible=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=6)
 def test_free_energy_and_transform_are_what_they_are_by_definition(
@@ -60,7 +60,7 @@ def test_energies_far_apart_do_not_overflow(scale: float) -> None:
     assert np.isfinite(rbm.score_samples(states(4))).all()
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library) -> None:
     """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""

@@ -81,6 +81,7 @@ def test_two_workers_draw_what_memory_draws(tmp_path: pathlib.Path, two_workers:
 
 
 @pytest.mark.parametrize("kind", FILES)
+@pytest.mark.at_night("zarr")
 def test_everything_a_model_does_with_rows(kind: str, tmp_path: pathlib.Path) -> None:
     values = exact(1)
     rows = (np.random.default_rng(2).random((9, SHAPE[1])) < 0.5).astype("float32")

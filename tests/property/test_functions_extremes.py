@@ -19,7 +19,7 @@ from nbm_xp.tape import Variable, evaluate, gradients
 from tests.helpers.gradcheck import check_gradient
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 ELEMENTS = st.sampled_from([-math.inf, -1e4, -800.0, -100.0, -30.0, -1.0, -1e-9, 0.0, 0.5, 20.0, 100.0, 1e4, math.inf])
 FINITE = ELEMENTS.filter(math.isfinite)

@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 from nbm_xp import natural_bm as B
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 DTYPES = st.sampled_from(["float32", "float64", "int8", "int32", "int64", "uint8", "bool"])
 SOME = libraries("numpy-readonly", "array_api_strict", "dask-ragged", "torch", "jax", "cupy")

@@ -14,7 +14,7 @@ from tests.helpers.libraries import Library, libraries
 from tests.helpers.tables import Case, by_function, decompositions, fft, linalg
 from tests.helpers.tables.known import KNOWN_IN_NAMESPACE, hold_today
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 ALL = [
     case

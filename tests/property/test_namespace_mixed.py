@@ -67,6 +67,7 @@ def mixed(arrays: Any, library: Library, lazy: str) -> list[Any]:
     return [library.array(a) if (i == 0) == (lazy == "first") else np.asarray(a) for i, a in enumerate(arrays)]
 
 
+@pytest.mark.at_night("cubed")
 @pytest.mark.parametrize("case", SEVERAL, ids=str)
 def test_functions(case: Call, lazy: str, library: Library) -> None:
     found = flat_list(case(*mixed(case.arrays, library, lazy)))

@@ -140,6 +140,7 @@ def test_the_places_of_maxima_stand_for_the_inputs(how: dict[str, Any], caffe: b
     np.testing.assert_array_equal(one.get(), other.get())
 
 
+@pytest.mark.at_night("dask")
 @pytest.mark.parametrize("library", OTHERS, indirect=True)
 @given(convolutions(), poolings(), st.integers(0, 2**16), FACTORS)
 def test_every_library_writes_the_same(

@@ -242,6 +242,7 @@ def test_plans_draw_by_products_what_they_draw_by_sigmoids(library: Library, tur
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.at_night("jax")
 def test_plans_draw_by_log_odds_what_they_draw_by_sigmoids(library: Library, dtype: str) -> None:
     x = np.random.default_rng(4).normal(0.0, 2.0, (30, 40)).astype("float32")
     with use_backend(library.name):

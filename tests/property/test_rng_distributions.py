@@ -37,7 +37,7 @@ def test_numbers_as_parameters(library: Library, name: str) -> None:
     np.testing.assert_array_equal(library.numpy(got), want, strict=True)
 
 
-@pytest.mark.jax_at_night
+@pytest.mark.at_night("jax")
 @pytest.mark.parametrize(
     ("name", "library"),
     on_libraries(

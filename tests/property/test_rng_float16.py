@@ -15,7 +15,7 @@ from nbm_xp.namespace.compat.cupy import astype_once
 from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 COUNT = 100_000
 

@@ -13,7 +13,7 @@ from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions import DISTRIBUTIONS
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 NAN, INF = float("nan"), float("inf")
 

@@ -35,6 +35,7 @@ def rng() -> Generator:
     return Generator(234, "jax")
 
 
+@pytest.mark.at_night("uniform", "permutation", "float64")
 @pytest.mark.parametrize(
     ("name", "wide"),
     [
@@ -71,6 +72,7 @@ def test_map_over_parts_is_a_loop() -> None:
 
 
 @pytest.mark.parametrize("data", [np.int32(-7), np.int64(-(2**63))])
+@pytest.mark.at_night("data0")
 def test_traced_numbers_and_states(data: Any) -> None:
     folded, parts, again, jumped = jax.jit(
         lambda r, i: (r.fold_in(i), r.split(2), Generator(r.state, "jax"), r.jumped())

@@ -13,7 +13,7 @@ from nbm_xp.tape import Variable, evaluate, gradients, sigmoid, softplus
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 INF, NAN, LN2 = math.inf, math.nan, math.log(2)
 POINTS = [-INF, -1e4, 0.0, 1e4, INF]

@@ -55,6 +55,7 @@ def misdeclared(results: list[Any], variables: list[Variable], order: float) -> 
     return found
 
 
+@pytest.mark.at_night("dask")
 @pytest.mark.parametrize("library", MUTABLE, indirect=True)
 @pytest.mark.parametrize("cases", by_function(CASES))
 def test_of_the_standard(cases: list[Case], library: Library) -> None:
@@ -66,6 +67,7 @@ def test_of_the_standard(cases: list[Case], library: Library) -> None:
             assert not misdeclared(flat_list(case.call(tape, *variables)), variables, case.order)
 
 
+@pytest.mark.at_night("dask")
 @pytest.mark.parametrize("library", MUTABLE, indirect=True)
 @pytest.mark.parametrize("cases", by_function(first_of_each(OF_ARRAYS, lambda call: call.form)))
 def test_of_documented_functions(cases: list[Any], library: Library) -> None:

@@ -121,9 +121,7 @@ def test_of_blocks(case: Call, library: Unregistered) -> None:
     close(library, case, case(*map(library.array, case.arrays)))
 
 
-@pytest.mark.parametrize(
-    ("case", "library"), on_unregistered(FEW, is_long, seldom=("cubed", "ndonnx")), indirect=["library"]
-)
+@pytest.mark.parametrize(("case", "library"), on_unregistered(FEW, is_long), indirect=["library"])
 def test_of_variables_and_their_gradients(case: Call, library: Unregistered) -> None:
     def of(make: Any) -> Any:
         variables = [Variable(make(array)) for array in case.arrays]
@@ -206,7 +204,7 @@ def test_a_draw_in_blocks(library: Unregistered) -> None:
 
 
 @pytest.mark.parametrize("library", unregistered_libraries("cubed"), indirect=True)
-@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("axis", [0, pytest.param(-1, marks=pytest.mark.at_night)])
 def test_joins_of_any_blocks(library: Unregistered, axis: int) -> None:
     """Of differing blocks, cubed itself gives other elements, or an error inside a task."""
     host, others = np.arange(12.0).reshape(4, 3), np.full((4, 3), 9.0)

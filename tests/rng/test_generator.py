@@ -18,7 +18,7 @@ from nbm_xp.tape import Variable
 from tests.helpers.calls import memory_of
 from tests.helpers.libraries import Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 
 def test_library_comes_from_the_generator_then_the_parameters_then_the_configuration(library: Library) -> None:

@@ -13,7 +13,7 @@ from nbm_xp.namespace import kernels, library_name, to_numpy
 from nbm_xp.rng import Generator
 from tests.helpers.libraries import Library, guard, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 LIBRARIES = libraries("numpy", "dask", "array_api_strict", "torch", "jax", "cupy")
 

@@ -14,7 +14,7 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, sc
 from nbm_xp.tape import namespace as xp
 from tests.helpers.libraries import LIBRARIES, Library, libraries
 
-pytestmark = pytest.mark.jax_at_night
+pytestmark = pytest.mark.at_night("jax")
 
 NP = get_namespace("numpy")
 

@@ -243,6 +243,7 @@ out, and at 1 and 2."""
 
 
 @pytest.mark.parametrize("name", CUT)
+@pytest.mark.at_night("jax")
 def test_what_where_leaves_out_has_no_part_in_the_gradient(library: Library, name: str) -> None:
     cut, want = CUT[name]
     x = library.array(np.asarray([0.0, 1.0, 2.0]))

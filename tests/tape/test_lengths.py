@@ -86,6 +86,7 @@ EACH_USE = pytest.mark.parametrize("use", USES.values(), ids=USES)
 
 @EACH_USE
 @pytest.mark.parametrize("library", LIBRARIES, indirect=True)
+@pytest.mark.at_night("jax")
 def test_constants_give_integers(use: tuple[Callable[[Any, Any], Any], tuple[int, ...]], library: Library) -> None:
     """Numbers alone, whatever the library; constants of a lazy library would have to be computed for it."""
     call, shape = use

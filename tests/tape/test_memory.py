@@ -24,12 +24,10 @@ def arrays_held(run: Callable[..., Any], *arguments: Any) -> float:
 
 LINKS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
     # a link of the chain, and the number of arrays that its gradient keeps
-    "sin": (lambda y, x: xp.sin(y), 1),
-    "tanh of a line": (lambda y, x: xp.tanh(y * 0.9 + 0.1), 1),
-    "sum of products": (lambda y, x: xp.exp(-y) * x, 1),
-    "beside the input": (lambda y, x: xp.sin(y) + x, 1),
+    "sin": (lambda y, x: xp.sin(y), 1), "tanh of a line": (lambda y, x: xp.tanh(y * 0.9 + 0.1), 1),
+    "sum of products": (lambda y, x: xp.exp(-y) * x, 1), "beside the input": (lambda y, x: xp.sin(y) + x, 1),
     "quotient": (lambda y, x: y / (y * y + 1.0), 2),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LINKS)

@@ -37,14 +37,11 @@ def in_turn(fn: Callable[..., Any], arrays: tuple[Any, ...], axes: tuple[int | N
 BATCHED: list[tuple[str, Callable[..., Any], tuple[Any, ...], tuple[int | None, ...]]] = [
     *((f.__name__, f, (X,), (0,)) for f in (xp.max, xp.argmax, xp.std, xp.var, xp.prod, xp.sort, xp.argsort, xp.flip)),
     ("cumulative_prod", xp.cumulative_prod, (X,), (0,)),
-    ("argmin", lambda x: xp.argmin(x, axis=0, keepdims=True), (X,), (0,)),
-    ("any", lambda x: xp.any(x > 0), (X,), (0,)),
+    ("argmin", lambda x: xp.argmin(x, axis=0, keepdims=True), (X,), (0,)), ("any", lambda x: xp.any(x > 0), (X,), (0,)),
     ("softmax", lambda x: activations.softmax(x), (POSITIVE,), (0,)),
     ("logsumexp", lambda x: neural.logsumexp(x, axis=-1), (POSITIVE,), (0,)),
-    ("logsumexp-all", neural.logsumexp, (POSITIVE,), (0,)),
-    ("relu", lambda x: activations.relu(x), (X,), (0,)),
-    ("clip", lambda x: xp.clip(x, -0.5, 0.5), (X,), (0,)),
-    ("where", lambda x: xp.where(x > 0, x, 0.0), (X,), (0,)),
+    ("logsumexp-all", neural.logsumexp, (POSITIVE,), (0,)), ("relu", lambda x: activations.relu(x), (X,), (0,)),
+    ("clip", lambda x: xp.clip(x, -0.5, 0.5), (X,), (0,)), ("where", lambda x: xp.where(x > 0, x, 0.0), (X,), (0,)),
     *((f"linalg.{f.__name__}", f, (POSITIVE,), (0,)) for f in (
         xp.linalg.inv, xp.linalg.cholesky, xp.linalg.det, xp.linalg.slogdet, xp.linalg.eigh, xp.linalg.svd,
         xp.linalg.qr, xp.linalg.trace, xp.linalg.svdvals, xp.linalg.matrix_norm,

@@ -52,12 +52,9 @@ def _cases() -> list[Case]:
     row = values(5, low=-1.0)
     cases += [_set(CUBE, key, row, f"{key}=row", unknown=False) for key in (slice(1, 3), ROW, (0, 1))]
     cases += [
-        _set(values(), (), 1.5, "of no axes"),
-        _set(values(0, 3), DOTS, 1.5, "of no elements"),
-        _set(whole(3, 2), 0, 7, "integers"),
-        _set(whole(3, 2) > 0, 0, True, "bool"),
-        _set(values(3, 2, dtype="float32"), 0, 1, "float32"),
-        _set(values(3, 2), 0, whole(2), "integers in floats"),
+        _set(values(), (), 1.5, "of no axes"), _set(values(0, 3), DOTS, 1.5, "of no elements"),
+        _set(whole(3, 2), 0, 7, "integers"), _set(whole(3, 2) > 0, 0, True, "bool"),
+        _set(values(3, 2, dtype="float32"), 0, 1, "float32"), _set(values(3, 2), 0, whole(2), "integers in floats"),
         case("setitem", lambda xp, x, m: assigned(xp, x, m, 0.5), CUBE, MASK, label="a mask that is an argument"),
         _set(
             values(3, 2),
@@ -68,7 +65,7 @@ def _cases() -> list[Case]:
             reference=lambda xp, x, v: assigned(xp, x, np.asarray([0, 1]), v[2:4]),
         ),
         case("setitem", lambda xp, x: _doubled(xp, x), CUBE, label="by itself"),
-    ]
+    ]  # fmt: skip
     return cases
 
 

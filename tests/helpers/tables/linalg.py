@@ -43,14 +43,11 @@ def _products() -> list[Case]:
         plain("matmul", complex_values(2, 3), values(3), label="mixed"),
         plain("tensordot", values(2, 3, 4), values(3, 4, 2, low=-1.0)),
         plain("tensordot", values(2, 3), values(3, 2, low=-1.0), axes=1),
-        plain("tensordot", values(2), values(3, low=-1.0), axes=0),
-        plain("tensordot", x, y, axes=((1, 2), (1, 0))),
-        plain("tensordot", x, y, axes=((-1,), (0,))),
-        plain("tensordot", complex_values(2, 3), values(3, 2), axes=1),
+        plain("tensordot", values(2), values(3, low=-1.0), axes=0), plain("tensordot", x, y, axes=((1, 2), (1, 0))),
+        plain("tensordot", x, y, axes=((-1,), (0,))), plain("tensordot", complex_values(2, 3), values(3, 2), axes=1),
         plain("vecdot", values(2, 3), values(2, 3, low=-1.0)),
         plain("vecdot", values(2, 3), values(2, 1, low=-1.0), axis=0),
-        plain("vecdot", values(4, 3), values(3, low=-1.0)),
-        plain("vecdot", whole(2, 3), whole(3)),
+        plain("vecdot", values(4, 3), values(3, low=-1.0)), plain("vecdot", whole(2, 3), whole(3)),
         plain("vecdot", complex_values(2, 3), complex_values(3, low=-1.0)),
         plain("vecdot", complex_values(2, 3), values(2, 3)),
         plain("vecdot", values(2, 3), complex_values(2, 3), axis=-2),
@@ -58,16 +55,14 @@ def _products() -> list[Case]:
         case("einsum", lambda xp, a: xp.einsum("ii...", a), values(3, 3, 2), label="diagonal", unknown=False),
         plain("linalg.outer", values(2), values(3, low=-1.0)),
         plain("linalg.outer", complex_values(2), complex_values(3, low=-1.0)),
-        plain("linalg.matmul", values(2, 3), values(3, 2)),
-        plain("linalg.matrix_transpose", values(2, 3)),
+        plain("linalg.matmul", values(2, 3), values(3, 2)), plain("linalg.matrix_transpose", values(2, 3)),
         plain("linalg.matrix_transpose", complex_values(4, 2, 3)),
         plain("linalg.tensordot", values(2, 3), values(2, 3), axes=2),
-        plain("linalg.vecdot", values(2, 3), values(2, 3)),
-        plain("linalg.cross", values(2, 3), values(2, 3, low=-1.0)),
+        plain("linalg.vecdot", values(2, 3), values(2, 3)), plain("linalg.cross", values(2, 3), values(2, 3, low=-1.0)),
         plain("linalg.cross", values(3, 2), values(3, 2, low=-1.0), axis=-2),
         plain("linalg.cross", values(4, 3), values(3, low=-1.0)),
         plain("linalg.cross", complex_values(2, 3), values(2, 3)),
-    ]
+    ]  # fmt: skip
     return cases
 
 

@@ -40,31 +40,23 @@ def _joins() -> list[Case]:
     a, b, c, number = values(2, 3), values(1, 3, low=0.1), values(2, 3, low=-1.1), values()
     mixed = values(2, 3, dtype="float32")
     return [
-        *(plain("concat", [a, other], axis=0) for other in (b, c)),
-        plain("concat", [a, c, a], axis=-1),
-        plain("concat", [a, c], axis=None),
-        plain("concat", [a]),
-        plain("concat", [values(2, 0), a], axis=1),
-        plain("concat", [number, a], axis=None),
-        *(plain("stack", [a, c], axis=axis) for axis in (0, 1)),
-        plain("stack", [a, c, a], axis=-1),
-        plain("stack", [number, number]),
+        *(plain("concat", [a, other], axis=0) for other in (b, c)), plain("concat", [a, c, a], axis=-1),
+        plain("concat", [a, c], axis=None), plain("concat", [a]), plain("concat", [values(2, 0), a], axis=1),
+        plain("concat", [number, a], axis=None), *(plain("stack", [a, c], axis=axis) for axis in (0, 1)),
+        plain("stack", [a, c, a], axis=-1), plain("stack", [number, number]),
         *(plain(name, [mixed, c], label="mixed") for name in ("concat", "stack")),
         *(plain("unstack", a, axis=axis, fields={"unknown": False}) for axis in (0, -1)),
         plain("unstack", values(1, 2), fields={"unknown": False}),
         *(plain("flip", x) for x in (number, values(0, 2), CUBE)),
-        *(plain("flip", CUBE, axis=axis) for axis in (1, (0, -1))),
-        plain("roll", CUBE, 1),
+        *(plain("flip", CUBE, axis=axis) for axis in (1, (0, -1))), plain("roll", CUBE, 1),
         *(
             plain("roll", CUBE, shift, axis=axis)
             for shift, axis in ((-2, 1), ((1, -1), (0, 2)), (5, -1), ((1, 1), 0), (-1, (0, 2)))
         ),
-        plain("roll", values(1, 3), 2, axis=0),
-        plain("roll", values(0, 3), 2),
+        plain("roll", values(1, 3), 2, axis=0), plain("roll", values(0, 3), 2),
         *(plain("tile", MATRIX, counts) for counts in ((2,), (2, 1), (2, 3), (2, 1, 2), (1, 1), (0, 1), ())),
         *(plain("repeat", MATRIX, count, axis=axis) for count, axis in ((2, None), (3, 0), (2, -1), (0, 1))),
-        plain("repeat", values(0, 2), 2, axis=0),
-        plain("repeat", number, 2),
+        plain("repeat", values(0, 2), 2, axis=0), plain("repeat", number, 2),
         *(
             case(
                 "repeat",

@@ -30,8 +30,7 @@ CASES: list[Case] = [
     plain("argmax", whole(2, 3), axis=1),
     *(plain(name, MATRIX, axis=axis, descending=down)
       for name in ("sort", "argsort") for axis in (0, -1) for down in (False, True)),
-    plain("sort", TIES, label="ties", fields={"order": 0}),
-    plain("argsort", TIES, label="ties"),
+    plain("sort", TIES, label="ties", fields={"order": 0}), plain("argsort", TIES, label="ties"),
     plain("sort", whole(2, 5)),
     *(plain("searchsorted", SORTED, v, side=side)
       for side in ("left", "right") for v in (values(3, low=-2.5, high=2.5), np.sort(values(5))[1:3])),
@@ -44,15 +43,13 @@ CASES: list[Case] = [
         )
         for down in (False, True)
     ),
-    plain("argmax", values(1, 3), axis=0, label="of length 1"),
-    plain("argmin", values(), label="of no axes"),
+    plain("argmax", values(1, 3), axis=0, label="of length 1"), plain("argmin", values(), label="of no axes"),
     case("searchsorted", lambda xp, a, v, o: xp.searchsorted(a, v, sorter=o), values(5), values(3, low=-2.5, high=2.5),
          np.argsort(values(5)), label="sorter"),
     plain("searchsorted", SORTED, 0.3, fields={"reference": lambda xp, a: xp.asarray(xp.searchsorted(a, 0.3))}),
     plain("searchsorted", SORTED, values(2, 3, low=-2.5)),
     plain("searchsorted", SORTED, values(low=0.2),
           fields={"reference": lambda xp, a, v: xp.asarray(xp.searchsorted(a, v))}),
-    plain("searchsorted", values(0), values(2)),
-    plain("searchsorted", np.sort(whole(5)), values(3)),
+    plain("searchsorted", values(0), values(2)), plain("searchsorted", np.sort(whole(5)), values(3)),
     *(_looked_at(plain("nonzero", x)) for x in (whole(3, 4), values(2, 3) > 0, values(4) * 0, values(0, 2))),
 ]  # fmt: skip
