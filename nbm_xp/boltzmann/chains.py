@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from nbm_xp.machines import Array, Chunks, Namespace, RandomState
-from nbm_xp.machines.minibatches import any_missing
+from nbm_xp.machines.minibatches import any_missing, taken
 from nbm_xp.machines.randomness import ChainFunction, compiled, entropy_of, next_seed
 from nbm_xp.namespace import (
     array_namespace,
@@ -351,7 +351,7 @@ class Chains:
         widths = self.widths(n_sweeps)
         if library is None:
             self.chunks = chunks
-            found = self.collect(0, n_chains, n_sweeps)
+            found = self.collect(self.first, n_chains, n_sweeps)
         else:
             xp, most = get_namespace(library), max([sum(widths), *(int(part.shape[1]) for part in lazy.values())])
             whole, dtype = copy.copy(self), self.result_dtype or self.machine.dtype
@@ -395,13 +395,14 @@ def beside(parts: Sequence[Array]) -> Array:
 
 
 def _transposed(offset: tuple[int, int], shape: tuple[int, int], values: Array, first: int, dtype: str) -> Array:
-    """Return a block of columns from values with a row for each chain, or one row for all."""
-    xp = array_namespace(values)
-    units, chains = slice(offset[0], offset[0] + shape[0]), slice(first + offset[1], first + offset[1] + shape[1])
-    part = (
-        xp.broadcast_to(values[units, None], shape) if values.ndim == 1 else xp.matrix_transpose(values[chains, units])
-    )
-    return asarray(part, xp, dtype)
+    """Return a block of columns from values with rows that chains take in turn, or one row for all."""
+    xp, (start, units) = array_namespace(values), (first + offset[1], slice(offset[0], offset[0] + shape[0]))
+    if values.ndim == 1:
+        return asarray(xp.broadcast_to(values[units, None], shape), xp, dtype)
+    if start + shape[1] > values.shape[0]:
+        turns = host_namespace().arange(start, start + shape[1]) % values.shape[0]
+        values, start = taken(values, turns), 0
+    return asarray(xp.matrix_transpose(values[start : start + shape[1], units]), xp, dtype)
 
 
 def _padded(xp: Namespace, values: Array, width: int) -> Array:
@@ -417,15 +418,15 @@ def _collected(offset: tuple[int, int], shape: tuple[int, int], *arguments: Any)
     The first arguments are the blocks of lazy arrays, padded with zeros, and the arrays of a lazy machine.
     """
     *parts, chains, layers, n_sweeps = arguments
-    own, (first, rows), arrays = copy.copy(chains), (offset[0], shape[0]), parts[len(layers) :]
+    own, (start, rows), arrays = copy.copy(chains), (offset[0], shape[0]), parts[len(layers) :]
     if arrays:
         own.machine = chains.machine.mapped(lambda _: arrays.pop(0))
     own.given = {
-        layer: values[first : first + rows] if values.ndim == 2 else values for layer, values in chains.given.items()
+        layer: values[start : start + rows] if values.ndim == 2 else values for layer, values in chains.given.items()
     }
     for layer, part in zip(layers, parts, strict=False):
         own.given[layer] = part[:, : chains.topology.sites[layer]]
-    own.first = first
+    own.first = chains.first + start
     if own.skips_complete and not any_missing(own.given[0]):
         return own.xp.broadcast_to(asarray([[0.0]], own.xp, own.result_dtype or own.machine.dtype), shape)
-    return _padded(array_namespace(found := own.collect(first, rows, n_sweeps)), found, shape[1])
+    return _padded(array_namespace(found := own.collect(own.first, rows, n_sweeps)), found, shape[1])

@@ -32,12 +32,12 @@ class Diagnostics:
     log_likelihood : float
         Mean log-likelihood of rows of the training data in nats, or a lower bound on it.
     standard_error : float
-        Standard error of `log_likelihood`, from that of `log_z`.
+        Standard error of `log_likelihood`, from that of `log_z` and of rows with missing values.
     log_z : float
     effective : float
         Effective number of chains in the estimate of log Z.
     held_out : float, optional
-        Mean log-likelihood of the held-out rows.
+        Mean log-likelihood of the held-out rows; if values are missing, of at most 200 of them.
     pseudo_likelihood : float, optional
         Mean log-pseudo-likelihood of the same rows of the training data, if the machine has one.
     r_hat : float, optional

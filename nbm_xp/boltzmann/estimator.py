@@ -98,7 +98,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         sample_weight : array of shape (rows,), optional
             Weights of the rows, at least 0 and not all 0: a row of weight 2 counts as two.
         held_out : array of shape (rows, features), optional
-            Rows of a validation set, whose log-likelihood the diagnostics report as well.
+            Rows of a validation set, whose log-likelihood the diagnostics report as well; if values are missing, that of
+            at most 200 of them.
         callback : callable, optional
             Called with the model after each epoch. It may save the model, and may set `n_iter`, the total number of
             epochs.
@@ -252,7 +253,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
             return self._in_container(self._represent(state.checked_rows(X, missing=True)))
         rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
         state.same_library(in_memory(rows[:1, :]))
-        found = [self._represent(part) for part, _ in minibatches(rows, _AT_ONCE)] or [self._represent(in_memory(rows))]
+        parts = enumerate(part for part, _ in minibatches(rows, _AT_ONCE))
+        found = [self._represent(part, k * _AT_ONCE) for k, part in parts] or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
     def _in_container(self, values: Array) -> Array:
@@ -260,8 +262,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         return values if chosen == "default" else to_numpy(values)
 
-    def _represent(self, X: Rows) -> Array:
-        """Return the result of `transform` for checked rows."""
+    def _represent(self, X: Rows, first: int = 0) -> Array:
+        """Return the result of `transform` for checked rows, from number `first` on."""
         raise NotImplementedError
 
     @property

@@ -36,7 +36,7 @@ from .recording import Form, Recorded
 from .state import MachineState
 from .topology import Topology
 
-_AT_ONCE = 2048  # chains of a block in memory
+_AT_ONCE = 2048  # chains of a block in memory, the rows of which are a power of two: equal in blocks of runs
 _MOST_STATES, _STATES_AT_ONCE = 2**14, 2**8  # states that are enumerated for each row, and in one matrix product
 
 
@@ -53,7 +53,7 @@ class RowChains(Chains):
 
     def collect(self, offset: int, rows: int, n_sweeps: int) -> Array:
         """Return averages, their standard errors, and whether rows have missing values; 0 for blocks without these."""
-        xp, at_once, found = self.xp, max(1, _AT_ONCE // self.per_row), []
+        xp, at_once, found = self.xp, 1 << max(1, _AT_ONCE // self.per_row).bit_length() - 1, []
         dtype = dtype_of(xp, self.result_dtype or self.machine.dtype)
         for first in range(offset, offset + rows, at_once):
             count = min(at_once, offset + rows - first)
@@ -62,7 +62,7 @@ class RowChains(Chains):
             if any_missing(given):
                 chains = self.observing(array_namespace(given).repeat(given, self.per_row, axis=0))
                 chains.first = first * self.per_row
-                lacking = xp.astype(B.any(is_missing(given), axis=1, keepdims=True), dtype)
+                lacking = asarray(B.any(is_missing(given), axis=1, keepdims=True), xp, dtype)
                 results = [*chains.averages(count, n_sweeps), lacking]
             found.append(xp.concat(results, axis=1))
         return xp.concat(found, axis=0)
@@ -75,10 +75,10 @@ class RowChains(Chains):
         """See `Chains`."""
         return [*super().widths(n_sweeps) * 2, 1]
 
-    def of_rows(self, X: Array, per_row: int, n_sweeps: int, library: str | None) -> list[Array]:
-        """Return the results of all rows, three arrays; lazy with a lazy `library`."""
+    def of_rows(self, X: Array, first: int, per_row: int, n_sweeps: int, library: str | None) -> list[Array]:
+        """Return the results of rows from number `first` on, three arrays; lazy with a lazy `library`."""
         chains = self.observing(X)
-        chains.per_row = per_row
+        chains.first, chains.per_row = first, per_row
         return chains.last(known_length(X), n_sweeps, library)
 
 
@@ -188,7 +188,7 @@ class MissingValuesMixin:
         rows = B.cast(state.checked_rows(X, missing=True), state.parameters.dtype)
         means, spread = self._by_rows(rows, units.encoded, lambda X: self._conditional_means(X, 0, n_chains, n_sweeps))
         if not probabilities:
-            means = array_namespace(rows).where(is_missing(rows), units.decoded(means), rows)
+            means = array_namespace(rows, means).where(is_missing(rows), units.decoded(means), rows)
         return (means, spread) if errors else means
 
     def log_likelihood(
@@ -224,45 +224,48 @@ class MissingValuesMixin:
         spread = B.sqrt(B.square(spread) + getattr(log_z, "standard_error", 0.0) ** 2)
         return (-found - known, spread) if errors else -found - known
 
-    def _represent(self, X: Array) -> Array:
-        """Return the result of `transform` for checked rows."""
+    def _represent(self, X: Array, first: int = 0) -> Array:
+        """Return the result of `transform` for checked rows, from number `first` on."""
         last = self.state_.topology.layers[-1]
-        return self._by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100))[0]
+        return self._by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100, first))[0]
 
-    def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200) -> tuple[Array, Array]:
-        """Return the free energies of checked rows, and their standard errors."""
+    def _free_energies(
+        self, X: Array, n_chains: int = 10, n_temperatures: int = 200, first: int = 0
+    ) -> tuple[Array, Array]:
+        """Return the free energies of checked rows, from number `first` on, and their standard errors."""
         per_row, count = positive_int(n_chains, "n_chains", 2), positive_int(n_temperatures, "n_temperatures", 2)
 
         def estimates(X: Array) -> list[Array]:
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
             if _enumerated(machine.topology):
-                (log_weights, errors, lacking), clamped = ClampedSums(machine, seed, ()).of_rows(X, 1, 0, lazy), 0.0
+                found, clamped = ClampedSums(machine, seed, ()).of_rows(X, first, 1, 0, lazy), 0.0
             else:
                 chains = ClampedWeights(machine, seed, inverse_temperatures(count, None) or [])
-                log_weights, errors, lacking = chains.of_rows(X, per_row, count - 1, lazy)
+                found = chains.of_rows(X, first, per_row, count - 1, lazy)
                 base = asarray(chains.base.bias, array_namespace(self.state_.like))
                 rows, units = B.cast(X, B.dtype(base)), machine.topology.units[0]
                 clamped = observed_log_density(units, rows, base[None, :])[:, 0]
-            return [-log_weights[:, 0] - clamped, errors[:, 0], lacking[:, 0]]
+            log_weights, errors, lacking = (part[:, 0] for part in found)
+            return [-log_weights - clamped, errors, lacking]
 
         return self._by_rows(X, self._free_energy, estimates)
 
-    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int) -> list[Array]:
-        """Return the means of a layer's units given rows: see `RowChains.collect`."""
+    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int, first: int = 0) -> list[Array]:
+        """Return the means of a layer's units given rows, from number `first` on: see `RowChains.collect`."""
         per_row, sweeps = positive_int(n_chains, "n_chains", 2), positive_int(n_sweeps, "n_sweeps", 2)
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
-        return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, per_row, sweeps, lazy)
+        return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, first, per_row, sweeps, lazy)
 
     def _by_rows(
         self, X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], list[Array]]
     ) -> tuple[Array, Array]:
         """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
-        xp = array_namespace(X)
-        never = self.state_.is_lazy or is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
-        if never or not (is_lazy(xp) or any_missing(X)):
-            found = complete(X)
-            return found, B.zeros_like(found)
-        usual, (values, errors, lacking) = complete(X), incomplete(X)
+        lazy, usual = is_lazy(array_namespace(X)), complete(X)
+        never = is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
+        if never or (self.state_.is_tiled if lazy else not any_missing(X)):
+            return usual, B.zeros_like(usual)
+        values, errors, lacking = incomplete(X)
+        xp = array_namespace(usual, values)
         return xp.where(lacking > 0, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
 
 

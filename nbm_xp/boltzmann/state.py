@@ -34,6 +34,7 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
+from nbm_xp.namespace.batches import is_tiled
 
 from . import storage
 from .diagnostics import Diagnostics
@@ -153,8 +154,13 @@ class MachineState:
         """Whether the parameters are lazy arrays, which may be larger than memory."""
         return is_lazy(array_namespace(self.like))
 
-    def checked_rows(self, X: Array, name: str = "X", *, missing: bool = False) -> Array:
-        """Return checked rows of visible units; with `missing`, values may be NaN, unless the parameters are lazy.
+    @property
+    def is_tiled(self) -> bool:
+        """Whether a parameter is a lazy array in several blocks, larger than a block of Dask."""
+        return self.is_lazy and any(is_tiled(part.value) for part in self.parameters)
+
+    def checked_rows(self, X: Array, name: str = "X", *, missing: bool | str = False) -> Array:
+        """Return checked rows of visible units; with `missing`, values may be NaN, except in lazy rows if `is_tiled`.
 
         Raises
         ------
@@ -165,8 +171,9 @@ class MachineState:
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
-        allowed = "where parameters are lazy arrays" if missing and self.is_lazy else missing
-        X = checked_rows(X, self.n_features, name=name, within=within, missing=allowed, owner=self.kind)
+        if missing and self.is_tiled and is_array(X) and is_lazy(array_namespace(X)):
+            missing = "in lazy rows where parameters are in tiles"
+        X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
         return self.same_library(X)
 
     def checked_states(self, states: Array, rows: int, layer: int, name: str) -> Array:

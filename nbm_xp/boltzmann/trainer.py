@@ -93,7 +93,7 @@ class Trainer:
         X, names = self._training_rows(X, self.state if resume else None, units)
         if held_out is not None:
             check_names(self.state.feature_names if resume else names, held_out)
-            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=units.within)
+            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=units.within, missing=True)
         self.may_miss = (not is_sparse(X) and is_lazy(array_namespace(X))) or any_missing(X)
         weights = checked_weights(sample_weight, X)
         if resume:
@@ -267,7 +267,7 @@ class Trainer:
         if found is None:
             rows = in_memory(X[: min(X.shape[0], WINDOW), :]) if is_sparse(X) else X
             is_complete = not (self.may_miss and any_missing(rows))
-            text = "{} {:.2f}".format(*model.measure(rows)) if is_complete else "no complete rows to evaluate"
+            text = "{} {:.2f}".format(*model.measure(rows)) if is_complete else "rows have missing values"
         epoch = f"epoch {self.state.n_iter} of {model.n_iter}"
         sys.stdout.write(f"[{type(model).__name__}] {epoch}: {text}, {seconds:.2f} s\n")
 

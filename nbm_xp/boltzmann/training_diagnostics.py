@@ -6,8 +6,10 @@ the modes may still be wrong by tens of nats. So the diagnostics estimate log Z 
 log-likelihood of rows; run many chains from each of a few distant rows, to test whether they forget their start (nested
 R-hat); and compare the probabilities of the two sides of the data in the machine and in the data.
 
-The rows are complete ones of the training data, or, if these are too few, the held-out rows; without either there are
-no diagnostics.
+The rows are complete ones of the training data. If these are too few, rows with missing values take their place, at
+most 200 of them, and so they do among held-out rows: the log-likelihood of their values is estimated by annealing two
+clamped machines for each row, with as many temperatures as for log Z, and chains start from draws of the missing
+values.
 
 They do not change training: they have their own random streams, which depend on the seed and the number of epochs
 alone. Their number and length are limited to a small fraction of the training steps.
@@ -35,8 +37,7 @@ from .annealing import AISEstimate, AnnealedChains, base_model, estimate, invers
 from .bridging import LadderEstimate
 from .chains import Chains, Machine
 from .diagnostics import Diagnostics, Sides, warning_text
-from .energy import expectation, marginalised_layer
-from .partition import constant
+from .energy import expectation, observed_log_density
 from .training_methods import PTT, training_method
 
 _SHARE = 50  # training steps for each step of the diagnostics
@@ -46,6 +47,7 @@ _MOST_TIMES = 20
 _FEWEST, _MOST, _SMALL = 20, 100, 20_000  # chains; chains times weights, below which products cost less than calls
 _PLACES = 5  # rows that chains start from
 _ROWS, _ALL_ROWS = 200, 10_000  # rows whose log-likelihood is computed: beside few steps, and where the cost is small
+_ROW_CHAINS, _COMPLETION = 2, 10  # of a row with missing values: annealed chains, and sweeps that draw the values
 _TOO_FEW, _EVEN = 2.5, 4.0  # effective chains: below the first no information, from the second reliable errors
 _UNLIKELY = 4.6  # nats: log 100
 _MARGIN, _PART = 0.5, 0.05  # smallest significant difference: in nats, and as a fraction of the log-likelihood
@@ -60,7 +62,7 @@ class TrainingDiagnostics:
     X : array
         Rows of the training data.
     held_out : array, optional
-        Rows of a validation set.
+        Rows of a validation set, of which an even selection is used if values are missing.
     weights : array of shape (rows,), optional
         Weights of the rows of `X`, in host memory.
     """
@@ -68,10 +70,11 @@ class TrainingDiagnostics:
     def __init__(self, model: Any, X: Array, held_out: Array = None, weights: Array = None) -> None:
         self.model = model
         self._X = X
-        self._held_out = held_out
-        self._all_weights = self._weights = weights
+        self._held_out, self._few_held_out = held_out, held_out is not None and any_missing(held_out)
+        if self._few_held_out:
+            self._held_out = in_memory(held_out[:: -(-int(held_out.shape[0]) // _ROWS), :])
+        self._weights = weights
         self._rows: Array = None
-        self._sides: Sides | None = None
         self._told = False
         self._doubts: str | None = None  # reason why log Z along the ladder may be wrong
         self._in_trouble = False
@@ -109,7 +112,7 @@ class TrainingDiagnostics:
         """Number of steps of one diagnosis."""
         if self._always:
             return _USUAL
-        return min(max(self._steps // (_SHARE * self._count), _SHORTEST), _LONGEST)
+        return min(max(self._steps // (_SHARE * max(self._count, 1)), _SHORTEST), _LONGEST)
 
     @property
     def _chains(self) -> int:
@@ -127,11 +130,12 @@ class TrainingDiagnostics:
 
     def after_epoch(self, epoch: int, known: LadderEstimate | None) -> Diagnostics | None:
         """Diagnose the machine if the epoch is due or log Z is already estimated; warn of failures."""
-        due = self.due(epoch)
-        if known is None and not due:
+        due, rows = self.due(epoch), self._rows
+        if not (due or known is not None) or not self.model.state_.is_finite:
             return None
-        rows = self._followed_rows()
-        if rows is None or not self.model.state_.is_finite:
+        if rows is None:
+            rows = self._rows = self._followed_rows()
+        if not due and any_missing(rows):
             return None
         found = self._by_ladder(epoch, known, rows, due) if known is not None else self._by_annealing(epoch, rows)
         self.model.diagnostics_.append(found)
@@ -145,47 +149,45 @@ class TrainingDiagnostics:
         return found
 
     def _followed_rows(self) -> Array:
-        """Return the rows whose log-likelihood is computed, in memory; None if all have missing values."""
-        if self._rows is None:
-            count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
-            wanted, apart = _ROWS if few else _ALL_ROWS, 1
-            in_host = is_sparse(self._X) or not is_lazy(array_namespace(self._X))
-            if not self._by_ptt and in_host:
-                apart = max(1, count // wanted)
-            last = min(apart * wanted, count)
-            self._rows = in_memory(self._X[:last:apart, :])
-            if self._all_weights is not None:
-                self._weights = self._all_weights[:last:apart]
-            if any_missing(self._rows):
-                self._follow_complete_rows()
-        return self._rows
+        """Return the rows whose log-likelihood is computed, in memory: complete ones, unless these are too few."""
+        count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
+        wanted, apart = _ROWS if few else _ALL_ROWS, 1
+        in_host = is_sparse(self._X) or not is_lazy(array_namespace(self._X))
+        if not self._by_ptt and in_host:
+            apart = max(1, count // wanted)
+        rows, weights = in_memory(self._X[: apart * wanted : apart, :]), self._weights
+        self._weights = None if weights is None else weights[: apart * wanted : apart]
+        if not any_missing(rows):
+            return rows
+        places = (~to_numpy(B.any(is_missing(rows), axis=1))).nonzero()[0]
+        if len(places) < _PLACES:
+            places = host_namespace().arange(0, rows.shape[0], -(-int(rows.shape[0]) // _ROWS))
+        self._weights = None if weights is None else taken(self._weights, places)
+        return taken(rows, places)
 
-    def _follow_complete_rows(self) -> None:
-        """Follow the complete ones of `_followed_rows`, or if these are too few the held-out rows."""
-        places = (~to_numpy(B.any(is_missing(self._rows), axis=1))).nonzero()[0]
-        if len(places) >= _PLACES:
-            self._rows = taken(self._rows, places)
-            self._weights = None if self._weights is None else taken(self._weights, places)
-        else:
-            self._rows, self._weights = None if self._held_out is None else in_memory(self._held_out), None
+    def _mean(self, rows: Array, log_z: AISEstimate | LadderEstimate) -> tuple[float, float]:
+        """Return the mean log-likelihood of rows, weighted for rows of the training data, and its standard error."""
+        found = B.stack(self.model._free_energies(rows, _ROW_CHAINS, self._temperatures), axis=0)
+        values, errors = asarray(to_numpy(found), host_namespace(), "float64")
+        if rows is self._rows and self.model.state_.topology.radices(0) is not None and not any_missing(rows):
+            self._likeliest = -float(B.min(values)) - log_z.log_z
+        shares = self._shares(values.shape[0], self._weights if rows is self._rows else None)
+        own = math.sqrt(float(B.sum(B.square(shares * errors))))
+        return -float(B.sum(shares * values)) - log_z.log_z, math.hypot(log_z.standard_error, own)
 
-    def _mean(self, rows: Array, log_z: Array) -> float:
-        """Return the mean log-likelihood of rows, weighted for rows of the training data."""
-        found = self.model.log_likelihood(rows, log_z)
-        if rows is self._rows and self.model.state_.topology.radices(0) is not None:
-            self._likeliest = float(to_numpy(B.max(found)))
-        if self._weights is None or rows is not self._rows:
-            return float(to_numpy(B.mean(found)))
-        return self._weighted_mean(asarray(to_numpy(found), host_namespace(), "float64"))
+    @staticmethod
+    def _shares(count: int, weights: Array) -> Array:
+        """Return the weights of rows with sum 1, in host memory."""
+        weights = host_namespace().ones(count) if weights is None else weights
+        return weights / max(float(B.sum(weights)), 1e-300)
 
     def _weighted_mean(self, values: Array) -> float:
         """Return the weighted mean of one number for each of `_followed_rows`, in host memory."""
-        if self._weights is None:
-            return float(B.mean(values))
-        return float(B.sum(self._weights * values) / max(float(B.sum(self._weights)), 1e-300))
+        return float(B.sum(self._shares(values.shape[0], self._weights) * values))
 
-    def _held_out_mean(self, log_z: Array) -> float | None:
-        return None if self._held_out is None else self._mean(self._held_out, log_z)
+    def _held_out_mean(self, log_z: AISEstimate | LadderEstimate, due: bool = True) -> float | None:
+        without = self._held_out is None or (self._few_held_out and not due)
+        return None if without else self._mean(self._held_out, log_z)[0]
 
     def _by_ladder(self, epoch: int, known: LadderEstimate, rows: Array, due: bool) -> Diagnostics:
         """Return diagnostics from the ladder of the training; if due, compare its log Z with a short annealing.
@@ -195,67 +197,61 @@ class TrainingDiagnostics:
         """
         self._doubts, missed = known.doubts, 0.0
         if due:
-            found, _ = self._annealed(epoch, rows)
+            found, _ = self._annealed(epoch)
             missed = found.log_z - known.log_z
             if missed > 3 * known.standard_error + _UNLIKELY:
                 self._doubts = f"annealing finds {missed:.1f} nats more of Z than the chains on the ladder"
             else:
                 missed = 0.0
+        mean, error = self._mean(rows, known)
         return Diagnostics(
-            epoch,
-            self._mean(rows, known),
-            math.hypot(known.standard_error, missed),
-            known.log_z,
-            known.effective,
-            held_out=self._held_out_mean(known),
-            r_hat=known.r_hat,
-            acceptance=known.acceptance,
-        )
+            epoch, mean, math.hypot(error, missed), known.log_z, known.effective,
+            held_out=self._held_out_mean(known, due), r_hat=known.r_hat, acceptance=known.acceptance,
+        )  # fmt: skip
 
     @property
     def _sweeps(self) -> int:
         """Number of sweeps of the chains that start from rows."""
         return round(self._length * _SWEEPS)
 
-    def _far_apart(self, rows: Array) -> Array:
-        """Return the rows that chains start from, one for each chain."""
-        chosen = self._data_sides(rows).far_apart(_PLACES)
-        return array_namespace(chosen).repeat(chosen, self._chains // _PLACES, axis=0)
+    @property
+    def _temperatures(self) -> int:
+        """Number of temperatures of a short annealing."""
+        return self._length - self._sweeps
 
-    def _annealed(self, epoch: int, rows: Array) -> tuple[AISEstimate, Array]:
+    def _annealed(self, epoch: int) -> tuple[AISEstimate, Array]:
         """Return log Z estimated by a short annealing, and the final visible states."""
-        state, temperatures = self.model.state_, self._length - self._sweeps
-        betas = inverse_temperatures(temperatures, None) or ()
+        state, betas = self.model.state_, inverse_temperatures(self._temperatures, None) or ()
         chains = AnnealedChains(Machine.of(self.model), state.seed, betas, purpose=_purpose(epoch))
-        visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, temperatures - 1)
-        return estimate(to_numpy(log_weights), temperatures), self._states(visible.T)
+        visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, len(betas) - 1)
+        return estimate(to_numpy(log_weights), len(betas)), self._states(visible.T)
+
+    def _moved(self, chains: Chains, count: int, n_sweeps: int) -> Array:
+        """Return the visible states of chains after some sweeps, in the format of data."""
+        return chains.advance(chains.start(0, count), 0, 0, n_sweeps)[0].T
 
     def _by_annealing(self, epoch: int, rows: Array) -> Diagnostics:
         """Return diagnostics from a short annealing and from chains that start from distant rows."""
-        model, sides = self.model, self._data_sides(rows)
-        found, visible = self._annealed(epoch, rows)
-        first = model.state_.topology.units[0].decoded(self._far_apart(rows))
-        chains = Chains(Machine.of(model), model.state_.seed, initial={0: first}, purpose=f"rows, {_purpose(epoch)}")
-        moved = self._states(chains.advance(chains.start(0, self._chains), 0, 0, self._sweeps)[0].T)
-        measure, value = model.measure(rows)
+        model, machine, units, whole = self.model, Machine.of(self.model), self.model.state_.topology.units[0], rows
+        purpose, seed, pseudo = _purpose(epoch), model.state_.seed, None
+        if any_missing(rows):
+            chains = Chains(machine, seed, purpose=f"missing values, {purpose}").observing(rows)
+            whole = self._moved(chains, int(rows.shape[0]), _COMPLETION)
+        else:
+            measure, value = model.measure(rows)
+            pseudo = value if measure == "pseudo-likelihood" else None
+        sides = Sides(self._states(whole))
+        found, visible = self._annealed(epoch)
+        chosen = units.decoded(sides.far_apart(_PLACES))
+        first = array_namespace(chosen).repeat(chosen, self._chains // _PLACES, axis=0)
+        chains = Chains(machine, seed, initial={0: first}, purpose=f"rows, {purpose}")
+        moved = self._states(self._moved(chains, self._chains, self._sweeps))
+        r_hat = float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1))))
+        share, of_data = sides.weighted_share(visible, found.log_weights), sides.above(self._states(whole))
         return Diagnostics(
-            epoch,
-            self._mean(rows, found),
-            found.standard_error,
-            found.log_z,
-            found.effective_runs,
-            held_out=self._held_out_mean(found),
-            pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
-            r_hat=float(scale_reduction(B.reshape(sides.along(moved), (_PLACES, -1)))),
-            share=sides.weighted_share(visible, found.log_weights),
-            data_share=self._weighted_mean(sides.above(self._states(rows))),
-            chain_share=self._chain_share(sides),
-        )
-
-    def _data_sides(self, rows: Array) -> Sides:
-        if self._sides is None:
-            self._sides = Sides(self._states(rows))
-        return self._sides
+            epoch, *self._mean(rows, found), found.log_z, found.effective_runs, self._held_out_mean(found), pseudo,
+            r_hat, share, self._weighted_mean(of_data), self._chain_share(sides),
+        )  # fmt: skip
 
     def _states(self, rows: Array) -> Array:
         """Return rows as states of the visible units, in host memory."""
@@ -316,12 +312,10 @@ class TrainingDiagnostics:
 
     def _base_log_likelihood(self) -> float:
         """Return the mean log-likelihood of the rows under the base-rate model."""
-        units = self.model.state_.topology.units[0]
         base = asarray(base_model(Machine.of(self.model)).bias, host_namespace(), "float64")
-        rows = self._states(self._followed_rows())
-        energies = B.sum(units.own_energy(rows), axis=1) - B.dot(rows, base)
-        log_z = float(B.eval(marginalised_layer(self.model.state_.topology, 0, constant(base, "float64"))))
-        return -self._weighted_mean(energies) - log_z
+        rows = asarray(to_numpy(self._rows), host_namespace(), "float64")
+        values = observed_log_density(self.model.state_.topology.units[0], rows, base[None, :])
+        return self._weighted_mean(values[:, 0])
 
 
 def _purpose(epoch: int) -> str:

@@ -230,7 +230,9 @@ class FreeEnergyJob(MachineJob):
         """Compute the free energies of a block."""
         (array,) = self.stored
         rows = asarray(rows_of(self.directory, block.offset, block.rows), get_namespace(self.library), array.dtype)
-        self.write(array, (block.number,), to_numpy(self.loaded.free_energy(rows)))
+        model = self.loaded
+        rows = model.state_.checked_rows(rows, missing=True)
+        self.write(array, (block.number,), to_numpy(model._free_energies(rows, first=block.offset)[0]))
         return ()
 
 

@@ -135,7 +135,7 @@ class Plan:
     @functools.cached_property
     def _run(self) -> Any:
         text = json.dumps(self.configuration, default=lambda value: "projected" if callable(value) else as_json(value))
-        asked = json.loads(text) | ({"clamp": {}} if "clamp" in self.configuration else {})
+        asked = json.loads(text) | ({"clamp": {}, "is_given": False} if "clamp" in self.configuration else {})
         about = {"kind": self.kind.name, "configuration": asked, "seed": 0, "versions": {}, "created": ""}
         run = self.kind(RunDirectory(pathlib.Path(uuid.uuid4().hex), about | {"model": None, "files": {}}))
         run.jobs = [dataclasses.replace(job, known=self.known) for job in run.jobs]

@@ -15,6 +15,9 @@ from nbm_xp.boltzmann.ladder import LadderChains
 from nbm_xp.files import Place
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import report
+from nbm_xp.machines.minibatches import in_memory
+from nbm_xp.machines.rows import known_length
+from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.errors import positive_int
 
 from . import store
@@ -58,6 +61,7 @@ def sample(
     layers: Sequence[int] = (0,),
     probabilities: bool = False,
     clamp: Mapping[int, Any] | None = None,
+    given: Any = None,
     ladder: bool | None = None,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
@@ -77,7 +81,7 @@ def sample(
     directory : path-like
         The run's directory, or its address in an object store, which must not exist or be empty.
     n_chains : int, optional
-        Number of chains.
+        Number of chains; with `given`, for each of its rows.
     n_draws : int, optional
         Number of draws stored of each chain.
     burn_in : int, optional
@@ -91,8 +95,12 @@ def sample(
         (uint8; int8 for spins).
     clamp : mapping of int to array, optional
         Values of clamped layers, by layer: an array of shape (n_chains, units), or (units,) for all chains.
+    given : array of shape (rows, visible units), optional
+        Rows with missing values, NaN, which are drawn given the other values of their row. The run has ``n_chains *
+        rows`` chains; chain c is of row ``c % rows``, as in the model's `sample`.
     ladder : bool, optional
-        Whether to sample on the ladder of the training. Defaults to True if the model has one and no layer is clamped.
+        Whether to sample on the ladder of the training. Defaults to True if the model has one, no layer is clamped and
+        no rows are given.
     chunks : int, optional
         Number of chains in a block: a task computes one block, and a file holds one. Defaults to 128.
     checkpoint_every : int, optional
@@ -157,6 +165,11 @@ def sample(
     every = positive_int(thin, "thin")
     held = clamped_arrays(clamp, rows, topology)
     kept = _layers(layers, len(topology.sizes), held)
+    if given is not None:
+        if held:
+            raise ValueError("clamp must be left out where rows are given")
+        held = {0: to_numpy(in_memory(model.state_.checked_rows(given, "given", missing=True)))}
+        rows *= known_length(held[0], "given")
     width = block_length(chunks, rows)
     rungs = on_ladder(model, ladder, not held)
     if checkpoint_every is None:
@@ -174,6 +187,7 @@ def sample(
         "library": library_for(model, library),
         "model": functools.partial(digest_of_model, model),
         "clamp": {str(layer): functools.partial(digest_of, values) for layer, values in held.items()},
+        "is_given": given is not None,
         "ladder": functools.partial(digest_of_ladder, model) if rungs else None,
     }
     return begin(
@@ -200,7 +214,7 @@ def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
         raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
     there: int = model.state_.n_pairs
     if wanted and not (possible and there):
-        why = "must not be True beside clamp" if there else 'must be of a model with training="ptt"'
+        why = "must not be True beside clamp or given" if there else 'must be of a model with training="ptt"'
         raise ValueError(f"ladder {why}")
     return there if possible and wanted is not False else 0
 
@@ -227,6 +241,7 @@ class SampleJob(SweepsJob):
     layers: tuple[int, ...]
     probabilities: bool
     clamp: tuple[tuple[str, str], ...]
+    is_given: bool
     ladder: str | None
 
     part, task = "chains", "sample"
@@ -244,14 +259,17 @@ class SampleJob(SweepsJob):
 
     @property
     def clamped(self) -> dict[int, Array]:
-        """The states of clamped layers."""
+        """The states of clamped layers, or the rows that are given."""
         return saved_clamped(self.directory) if self.clamp else {}
 
     def chains(self, stage: int) -> Chains:
         """Chains of the machine, or on the ladder of its training."""
         if self.ladder:
             return LadderChains(self.machine, self.seed, layers=self.layers, means=self.probabilities)
-        return Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=self.clamped)
+        held = self.clamped
+        rows = held.pop(0) if self.is_given else None
+        chains = Chains(self.machine, self.seed, layers=self.layers, means=self.probabilities, clamp=held)
+        return chains if rows is None else chains.observing(rows)
 
     @property
     def coordinates(self) -> dict[str, range]:
@@ -318,7 +336,7 @@ class Sampling(Kind):
     def finish(self, unfinished: Place) -> Warn:
         """Diagnose the draws.
 
-        Chains with different clamped values have different distributions and are not compared.
+        Chains with different values, clamped or given, have different distributions and are not compared.
         """
         series: dict[str, tuple[Array, None]] = {}
         if not any(states.ndim == 2 for states in self.jobs[0].clamped.values()):

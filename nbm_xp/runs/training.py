@@ -71,7 +71,7 @@ def train(
         Training rows, as in `fit`. They are copied into the run's directory, a Dask array block by block, and removed
         at the end of the training.
     held_out : array of shape (rows, features), optional
-        Held-out rows, whose log-likelihood is part of the diagnostics.
+        Held-out rows, whose log-likelihood is part of the diagnostics, as in `fit`.
     sample_weight : array of shape (rows,), optional
         Weights of the rows, as in `fit`.
     hours : float, optional
@@ -138,7 +138,7 @@ def train(
     model.layers_for(X.shape[1])
     arrays: dict[str, Array] = {"rows": X}
     if held_out is not None:
-        arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within)
+        arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within, missing=True)
         known_length(arrays["held_out"], "held_out")
     if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
         weights = to_numpy(sample_weight) if is_array(sample_weight) else list(sample_weight)

@@ -72,8 +72,7 @@ def test_learning_finds_a_distribution_it_can_express(options: dict[str, Any]) -
 
 def test_schedules() -> None:
     rates = {name: [rate_after(name, 2.0, done, 4) for done in range(4)] for name in SCHEDULES}
-    assert rates["constant"] == [2.0, 2.0, 2.0, 2.0]
-    assert rates["linear"] == [2.0, 1.5, 1.0, 0.5]
+    assert rates["constant"] == [2.0, 2.0, 2.0, 2.0] and rates["linear"] == [2.0, 1.5, 1.0, 0.5]
     np.testing.assert_allclose(rates["exponential"], 2 * 0.01 ** (np.arange(4) / 4))
     np.testing.assert_allclose(rates["step"], [2.0, 2.0, 0.2, 0.02])
     seen: list[Any] = []

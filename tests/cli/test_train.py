@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 
 from nbm_xp import runs
 from nbm_xp.boltzmann import RBM
-from nbm_xp.runs import RunDirectory
+from nbm_xp.runs import RunDirectory, open_samples
 from nbm_xp.runs.training import MODEL, TrainingRun
 from tests.helpers.command import ran, refused, run, started, told, wait_until
 
@@ -51,13 +51,19 @@ def test_values_may_be_missing() -> None:
     grey = np.where(np.random.default_rng(1).random(SCANS.shape) < 0.1, np.nan, 0.8 * SCANS + 0.1)
     np.savez("grey.npz", train=grey, test=grey[:10])
     rows = np.where(np.isnan(grey), grey, SCANS).astype("float32")
-    ran(*SMALL, "--data", "grey.npz", "--threshold", "0.5", "--n-iter", "2", "--held-out", "scans.npy")
+    ran(*SMALL, "--data", "grey.npz", "--threshold", "0.5", "--n-iter", "2", "--held-out", "grey.npz:test")
     learned = RBM.load(f"run/{MODEL}")
     same = RBM(3, batch_size=20, n_iter=2, schedule="linear", random_state=5).fit(rows)
     np.testing.assert_array_equal(learned.components_, same.components_)
     found = told("evaluate", "--data", "grey.npz", "--threshold", "0.5", "--n-chains", "10")
     assert found["mean_log_likelihood"] == pytest.approx(float(same.log_likelihood(rows[:10]).mean()), abs=1e-5)
     ran("plot", "run", "--what", "diagnostics", "--out", "grey.png")
+    given = ("sample", "--given", "grey.npz:test", "--threshold", "0.5", "--n-chains", "4", "--seed", "3", "--out")
+    ran(*given, "drawn.npy", "--n-sweeps", "9")
+    ran(*given, "chains", "--n-draws", "3", "--thin", "3")
+    drawn = np.load("drawn.npy")
+    np.testing.assert_array_equal(drawn, same.sample(4, 9, given=rows[:10], random_state=3))
+    np.testing.assert_array_equal(open_samples("chains")[:, 2], drawn.reshape(40, 9))
 
 
 def test_the_demo_leaves_a_run_alone() -> None:
@@ -91,8 +97,7 @@ def test_train_is_reproducible_and_says_the_same_on_dask() -> None:
 @pytest.mark.parametrize(("sizes", "name"), [("9,4", "log-likelihood"), ("9,4,2", "lower bound on the log-likelihood")])
 def test_a_bound_is_called_a_bound(sizes: str, name: str) -> None:
     told = ran("train", "--data", "scans.npy", "--layers", sizes, "--n-iter", "1", "--held-out", "scans.npy")
-    assert f"\nmean {name} of the training rows" in told
-    assert f"\nmean {name} of the held-out rows" in told
+    assert f"\nmean {name} of the training rows" in told and f"\nmean {name} of the held-out rows" in told
     told = ran("evaluate", "--model", "run", "--data", "scans.npy", "--n-temperatures", "20")
     assert ("log-likelihood ≥" in told) == ("bound" in name)
 
@@ -108,8 +113,7 @@ def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
             process.kill()
     assert process.returncode == 130
     hint = "resume it by: nbm-xp resume run"
-    assert said == ("", f"nbm-xp: interrupted; nothing half-written is left; {hint}\n")
-    assert RBM.load(kept).n_iter_ >= 1
+    assert said == ("", f"nbm-xp: interrupted; nothing half-written is left; {hint}\n") and RBM.load(kept).n_iter_ >= 1
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -141,8 +145,7 @@ def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(perf_counter=lambda: next(ticks) / 64)
     monkeypatch.setattr("nbm_xp.runs.training.time", clock)
     found = told(*SMALL, "--hours", str(2 / 3600))
-    assert found["epochs"] > 3
-    assert abs(found["seconds"] - 2) < 0.1
+    assert found["epochs"] > 3 and abs(found["seconds"] - 2) < 0.1
     assert RBM.load(f"run/{MODEL}").n_iter == found["epochs"]
 
 
@@ -158,8 +161,7 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
 
 
 def test_no_epoch_makes_a_model_all_the_same() -> None:
-    assert told(*SMALL, "--n-iter", "0")["epochs"] == 0
-    assert pathlib.Path("run", MODEL).exists()
+    assert told(*SMALL, "--n-iter", "0")["epochs"] == 0 and pathlib.Path("run", MODEL).exists()
     assert ", 1 epoch in" in ran(*SMALL, "--n-iter", "1", "--visible", "4*binary+5*normal", "--out", "one")
 
 
@@ -176,8 +178,7 @@ def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(RBM, "save", full)
         result = run(*SMALL, "--n-iter", "2")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert "the disk of run is full" in result.stderr
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1) and "the disk of run is full" in result.stderr
     assert "`nbm-xp resume run`" in result.stderr
     ran(*(("resume", "run") if pathlib.Path("run").exists() else (*SMALL, "--n-iter", "2")))
 
@@ -210,8 +211,7 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
         assert "is a checkpoint of another run" in refused(*command)
     resumed = run("resume", "run")
     assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
-    assert "is a checkpoint of another run" in resumed.stderr
-    assert kept != pathlib.Path("other", MODEL).read_bytes()
+    assert "is a checkpoint of another run" in resumed.stderr and kept != pathlib.Path("other", MODEL).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -246,8 +246,7 @@ def test_units_can_be_of_any_kind() -> None:
     ran("resume", "deep")
     ran("sample", "--model", "deep", "--n-chains", "5", "--n-sweeps", "3", "--out", "drawn.npy")
     drawn = np.load("drawn.npy")
-    assert drawn.shape == (5, 4)
-    assert set(np.unique(drawn)) <= {0, 1, 2}
+    assert drawn.shape == (5, 4) and set(np.unique(drawn)) <= {0, 1, 2}
     found = told("evaluate", "--model", "deep", "--data", "sites.npy", "--n-chains", "20", "--n-temperatures", "20")
     assert -6 < found["mean_log_likelihood"] < -3
     wrong = refused("train", *potts, "--hidden", "spin,spin", "--out", "wrong")

@@ -15,8 +15,8 @@ import dask.array
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import Workers, evaluate, read_evaluation, read_result
+from nbm_xp.boltzmann import DBM, RBM, missing
+from nbm_xp.runs import Workers, evaluate, evaluation_jobs, read_evaluation, read_result
 from nbm_xp.runs.inputs import rows_of
 from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
@@ -66,19 +66,19 @@ def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> Non
     assert found.lower_bound == (name not in ("rbm", "gaussian rbm", "two tops"))
     exact = model.log_partition()
     for estimate in (found.ais, found.reverse):
-        assert estimate is not None
-        assert estimate.log_z_low < exact < estimate.log_z_high
+        assert estimate is not None and estimate.log_z_low < exact < estimate.log_z_high
         assert estimate.log_weights.shape == (60,)
     likelihoods = model.log_likelihood(rows, exact)
     assert found.log_z == found.exact == exact
     assert found.mean_log_likelihood == pytest.approx(float(likelihoods.mean()), abs=1e-4)
     assert found.mean_log_likelihood_low == found.mean_log_likelihood == found.mean_log_likelihood_high
-    assert found.standard_error == pytest.approx(likelihoods.std(ddof=1) / np.sqrt(50), rel=1e-4)
-    assert found.n_rows == 50
+    assert found.standard_error == pytest.approx(likelihoods.std(ddof=1) / np.sqrt(50), rel=1e-4) and found.n_rows == 50
 
 
-def test_rows_of_several_blocks_agree_with_those_at_once(tmp_path: pathlib.Path) -> None:
-    """Equal to the last bit in parts of a block's length, to rounding at once."""
+def test_rows_of_several_blocks_agree_with_those_at_once(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal to the last bit in parts of a block's length, to rounding at once; incomplete rows to the last bit."""
     model = deep((8, 5, 4))
     rows = (np.random.default_rng(5).random((9000, 8)) < 0.4).astype("float32")
     run = evaluate(model, tmp_path / "run", rows, log_z=0.0)
@@ -87,6 +87,14 @@ def test_rows_of_several_blocks_agree_with_those_at_once(tmp_path: pathlib.Path)
         parts = [model.free_energy(rows[first : first + 4096]) for first in range(0, 9000, 4096)]
     np.testing.assert_array_equal(energies, np.concatenate(parts))
     np.testing.assert_allclose(energies, model.free_energy(rows), rtol=1e-5)
+    monkeypatch.setattr(missing, "_MOST_STATES", 0)
+    monkeypatch.setattr(evaluation_jobs, "_ROWS_IN_A_BLOCK", 128)
+    same = np.repeat(np.where(np.arange(8) < 4, np.nan, rows[:1]), 300, axis=0)
+    run = evaluate(model, tmp_path / "incomplete", same, log_z=0.0)
+    energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
+    with one_thread():
+        np.testing.assert_array_equal(energies, model.free_energy(same))
+    assert len(np.unique(energies)) > 250
 
 
 def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pathlib.Path) -> None:
@@ -99,12 +107,10 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     run = evaluate(model, tmp_path / "run", **asked)
     assert run.configuration["reverse"] == "chains"
     found = read_evaluation(run.path)
-    assert found.reverse is not None
-    assert found.reverse.log_z_low < exact < found.reverse.log_z_high
+    assert found.reverse is not None and found.reverse.log_z_low < exact < found.reverse.log_z_high
     # Chains that have not left where they start from, the base rate, are those of no state of the model.
     not_moved = read_evaluation(evaluate(model, tmp_path / "not", **asked | {"n_sweeps": 0}).path).reverse
-    assert not_moved is not None
-    assert not_moved.log_z_high < exact
+    assert not_moved is not None and not_moved.log_z_high < exact
     asked |= {"scheduler": Workers(n_workers=1), "checkpoint_every": 3}
     other = evaluate(model, tmp_path / "other", **asked)
     assert results_of(other.path) == results_of(run.path)
@@ -149,20 +155,18 @@ def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: An
     ("rows", "change", "says"),
     [
         (ROWS[:, :3], {}, "X has 3 features, but the model is expecting 20"),
-        (ROWS[:0], {}, "X must have at least one row"),
+        (ROWS, {"reverse": True, "n_sweeps": -1}, "n_sweeps must be"), (ROWS[:0], {}, "X must have at least one row"),
         (ROWS * np.nan, {"adversarial_accuracy": True}, r"X must have values in \[0, 1\], got NaN"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),
         (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
         (ROWS, {"log_z": 1.0, "thermodynamics": True}, "thermodynamics must be left out where log_z is given"),
         (ROWS[:1], {"adversarial_accuracy": True}, "X must be given, with at least two rows, where adversarial"),
-        (ROWS, {"n_chains": 0}, "n_chains must be"),
-        (ROWS, {"reverse": True, "n_sweeps": -1}, "n_sweeps must be"),
-        (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
+        (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"), (ROWS, {"n_chains": 0}, "n_chains must be"),
         (ROWS, {"checkpoint_every": 0}, "checkpoint_every must be"),
         (ROWS, {"log_z": float("nan")}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan"),
         (ROWS, {"log_z": "many"}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got 'many'"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_refused_by_name(
     tmp_path: pathlib.Path, rows: Any, change: dict[str, Any], says: str
 ) -> None:

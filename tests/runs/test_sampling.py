@@ -83,6 +83,15 @@ def test_more_chains_and_draws_begin_as_fewer_do(tmp_path: pathlib.Path) -> None
     assert np.array_equal(open_samples(more.path)[:24, :12].compute(), open_samples(few.path).compute())
 
 
+def test_missing_values_are_drawn_given_the_others(tmp_path: pathlib.Path) -> None:
+    rbm, rows = dyadic(), (np.random.default_rng(1).random((3, 20)) < 0.5).astype("float32")
+    rows[np.random.default_rng(2).random(rows.shape) < 0.4] = np.nan
+    run = sample(rbm, tmp_path / "run", **SAMPLE | {"given": rows, "n_chains": 5, "chunks": 4})
+    drawn = open_samples(run.path)[:, -1].compute().reshape(5, 3, 20)
+    assert (np.isnan(rows) | (drawn == rows)).all()
+    np.testing.assert_array_equal(drawn, rbm.sample(5, 34, given=rows, random_state=5))
+
+
 def test_a_seed_that_nobody_chose_is_noted(tmp_path: pathlib.Path) -> None:
     first = sample(ordinary(), tmp_path / "first", **SAMPLE | {"random_state": None})
     again = sample(ordinary(), tmp_path / "again", **SAMPLE | {"random_state": first.seed})
@@ -102,8 +111,7 @@ def test_xarray_reads_it_without_being_told_more(whole: RunDirectory) -> None:
 def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
     told: list[tuple[int, int]] = []
     sample(ordinary(), tmp_path / "run", progress=lambda done, total: told.append((done, total)), **SAMPLE)
-    assert told[0] == (0, 24 * 34)
-    assert told[-1] == (24 * 34, 24 * 34)
+    assert told[0] == (0, 24 * 34) and told[-1] == (24 * 34, 24 * 34)
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 
@@ -118,6 +126,7 @@ def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
         ({"layers": ()}, "layers must be different numbers"), ({"layers": (0, 0)}, "layers must be different numbers"),
         ({"clamp": {0: np.zeros(20)}}, "layers must not be clamped ones"),
         ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
+        ({"clamp": {1: np.zeros(12)}, "layers": (0,), "given": np.zeros((1, 20))}, "clamp must be left out where rows"),
         ({"clamp": {7: np.zeros(3)}}, "clamp must be layers from 0 to 1, got 7"),
         ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
         ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got NaN"),

@@ -46,11 +46,9 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
     broken_off(tmp_path / "run", model(), last, checkpoint_every=2)
     told: list[int] = []
     run = runs.resume(tmp_path / "run", progress=lambda done, total: told.append(done))
-    assert told == list(range(last - last % 2, 8))
-    assert results_of(run.path) == results_of(whole.path)
+    assert told == list(range(last - last % 2, 8)) and results_of(run.path) == results_of(whole.path)
     log = (run.path / "run.log").read_text()
-    assert f"ended after epoch {last}: KeyboardInterrupt" in log
-    assert ("the checkpoint of epoch" in log) == (last > 1)
+    assert f"ended after epoch {last}: KeyboardInterrupt" in log and ("the checkpoint of epoch" in log) == (last > 1)
 
 
 @pytest.mark.parametrize("options", [{"diagnostics": True}, {"training": "ptt"}], ids=["annealed", "ladder"])
@@ -59,8 +57,7 @@ def test_the_diagnostics_are_those_of_fit(tmp_path: pathlib.Path, options: dict[
     whole = RBM(3, n_iter=4, random_state=5, **options).fit(ROWS, held_out=ROWS[:7])
     broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=5, **options), 3, held_out=ROWS[:7], checkpoint_every=2)
     found, result = runs.trained_model(runs.resume(tmp_path / "run").path), runs.read_result(tmp_path / "run")
-    assert found.diagnostics_ == whole.diagnostics_
-    assert [at.epoch for at in found.diagnostics_] == [1, 2, 3, 4]
+    assert found.diagnostics_ == whole.diagnostics_ and [at.epoch for at in found.diagnostics_] == [1, 2, 3, 4]
     assert result["diagnostics"] == finite_json(dataclasses.asdict(whole.diagnostics_[-1]))
     assert result["epochs"] == 4 and result["n_rows"] == len(ROWS) and not result["lower_bound"]
 
@@ -68,8 +65,7 @@ def test_the_diagnostics_are_those_of_fit(tmp_path: pathlib.Path, options: dict[
 def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
     model = RBM(3, n_iter=2)
     run = runs.train(model, tmp_path / "run", ROWS)
-    assert not hasattr(model, "components_")
-    assert model.random_state is None
+    assert not hasattr(model, "components_") and model.random_state is None
     assert run.seed == runs.trained_model(run.path).random_state
 
 

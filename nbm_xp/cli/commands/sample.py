@@ -48,13 +48,17 @@ def sample(
             "file for sequences; any other name is a folder for a run.",
         ),
     ] = pathlib.Path("samples.npy"),
-    n_chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
+    n_chains: Annotated[int, typer.Option(min=1, help="Independent chains; with --given, of each row.")] = 100,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probabilities of states, in place of the states.")
     ] = False,
+    given: Annotated[
+        str | None,
+        typer.Option(help="Rows, as for train, whose missing values, NaN, are drawn given the other ones."),
+    ] = None,
     n_sweeps: Annotated[int, _to_file("Sweeps of Gibbs sampling in each chain.", min=0)] = 1000,
     data: Annotated[str | None, _to_file("Rows to start the chains from, as for train.")] = None,
-    threshold: Annotated[float | None, _to_file("For --data, as for train.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="For --data and --given, as for train.")] = None,
     n_draws: Annotated[int, _to_run("Draws to keep of each chain.", min=1)] = 1000,
     thin: Annotated[int, _to_run("Sweeps from draw to draw.", min=1)] = 1,
     burn_in: Annotated[int, _to_run("Sweeps before the first draw.", min=0)] = 0,
@@ -78,8 +82,10 @@ def sample(
         if title and (title != _FILE) == to_file and options.is_given(context, str(option.name)):
             kind = "a folder for a run" if to_file else f"a file ({', '.join(_FILES)})"
             raise InputError(f"{option.opts[0]} is for --out with {kind}, got --out {out}")
-    if threshold is not None and data is None:
-        raise InputError("--threshold is for the rows of --data")
+    if threshold is not None and data is None and given is None:
+        raise InputError("--threshold is for the rows of --data or --given")
+    if given is not None and data is not None:
+        raise InputError("--data is for chains that start from rows, and --given for rows that chains complete")
     if to_file:
         _to_a_file(context.params)
         return
@@ -88,6 +94,8 @@ def sample(
     names = ("n_chains", "n_draws", "thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")
     settings: dict[str, Any] = {name: context.params[name] for name in names}
     settings |= {"layers": inputs.whole_numbers(layers, "--layers"), "random_state": seed}
+    if given is not None:
+        settings["given"] = inputs.rows_for(machine, model, given, threshold, "train", missing=True)
 
     def draw(bar: Bar, workers: Any) -> runs.RunDirectory:
         return runs.sample(machine, out, scheduler=workers, progress=bar.advance, **settings)
@@ -97,8 +105,8 @@ def sample(
 
 def _to_a_file(asked: dict[str, Any]) -> None:
     """Sample without a run, and write the last states to a file."""
-    path, out, n_chains, data, chunks, library = (
-        asked[name] for name in ("model", "out", "n_chains", "data", "chunks", "library")
+    path, out, n_chains, data, chunks, library, given = (
+        asked[name] for name in ("model", "out", "n_chains", "data", "chunks", "library", "given")
     )
     inputs.check_file(out)
     if chunks is not None and not is_lazy(inputs.library(library or nbm_xp.backend())):
@@ -108,19 +116,21 @@ def _to_a_file(asked: dict[str, Any]) -> None:
     if out.suffix == ".png" and pixels is None:
         raise InputError(f"--out: {machine.n_features_in_} units make no square picture; write .npy or .npz")
     letters = _letters(path, machine, asked["probabilities"]) if inputs.is_alignment(out) else None
-    start = None
-    if data is not None:
-        rows = inputs.rows_for(machine, path, data, asked["threshold"], "train")
-        if rows.shape[0] < n_chains:
+    start = {}
+    if data is not None or given is not None:
+        rows = inputs.rows_for(machine, path, data or given, asked["threshold"], "train", missing=given is not None)
+        if data is not None and rows.shape[0] < n_chains:
             raise InputError(f"{data}: has {rows.shape[0]} rows, too few to start {n_chains} chains")
-        start = inputs.on_library(rows[:n_chains], library)
-        start = start.rechunk((chunks, -1)) if chunks and hasattr(start, "rechunk") else start
+        rows = inputs.on_library(rows[:n_chains] if data is not None else rows, library)
+        rows = rows.rechunk((chunks, -1)) if chunks and hasattr(rows, "rechunk") else rows
+        start = {"given" if data is None else "initial": rows}
     began = time.perf_counter()
     states = machine.sample(
-        n_chains, asked["n_sweeps"], initial=start, probabilities=asked["probabilities"],
-        library=None if start is not None else library, chunks=chunks, random_state=asked["seed"],
+        n_chains, asked["n_sweeps"], **start, probabilities=asked["probabilities"],
+        library=None if start else library, chunks=chunks, random_state=asked["seed"],
     )  # fmt: skip
-    _write(to_numpy(states), out, pixels, letters)
+    states = to_numpy(states)
+    _write(states if out.suffix in (".npy", ".npz") else states.reshape(-1, states.shape[-1]), out, pixels, letters)
     seconds = round(time.perf_counter() - began, 3)
     found = {name: asked[name] for name in ("n_chains", "n_sweeps", "seed")}
     found |= {"model": str(path), "states": str(out), "seconds": seconds}

@@ -93,7 +93,7 @@ def train(
     with inputs.input_errors():
         values = kind_of(learning["visible"], "--visible", hidden=False).within
     rows = inputs.read_rows(data, threshold, "train", values, missing=True)
-    held = None if held_out is None else inputs.read_rows(held_out, threshold, "valid", values)
+    held = None if held_out is None else inputs.read_rows(held_out, threshold, "valid", values, missing=True)
     if letters is None and identity is not None:
         raise InputError("--identity is for sequences, and --data has none")
     if letters is not None and identity is None:
