@@ -98,8 +98,8 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         sample_weight : array of shape (rows,), optional
             Weights of the rows, at least 0 and not all 0: a row of weight 2 counts as two.
         held_out : array of shape (rows, features), optional
-            Rows of a validation set, whose log-likelihood the diagnostics report as well; if values are missing, that of
-            at most 200 of them.
+            Rows of a validation set, whose log-likelihood the diagnostics report as well; if values are missing, that
+            of at most 200 of them.
         callback : callable, optional
             Called with the model after each epoch. It may save the model, and may set `n_iter`, the total number of
             epochs.
