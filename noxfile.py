@@ -147,8 +147,11 @@ def quick(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """The slow tests: killed workers and schedulers, little memory, estimates from hundreds of seeds."""
-    install(session, "test", "object-stores")
+    """The slow tests: killed workers and schedulers, little memory, estimates from hundreds of seeds.
+
+    Those of Azure's blobs need `azurite-blob` on the PATH (`npm install --global azurite`).
+    """
+    install(session, "test", "object-stores", "other-stores")
     pytest(session, "-m", "slow")
 
 

@@ -52,8 +52,8 @@ class Costs:
     scheduler: float = 1.0e-3
     reads: float = 5500.0  # requests of a prefix
     writes: float = 3500.0  # and deletions
-    latency: float = 0.1
-    bandwidth: float = 90e6  # bytes per second of a request
+    latency: float = 0.1  # seconds; small objects take "roughly 100-200 milliseconds"
+    bandwidth: float = 90e6  # bytes per second of a request; "85-90 MB/s"
     lost: float = 0.05 / 3600  # workers per second and worker, of which another takes the place
     restart: float = 120.0
 
@@ -249,6 +249,7 @@ def measured(costs: Costs, tasks: int = 3000) -> Costs:
 def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--measure", action="store_true", help="measure the costs of this machine")
+    parser.add_argument("--latency", type=float, default=Costs.latency, help="seconds until the storage answers")
     parser.add_argument("--workers", type=int, nargs="+", default=[10, 100, 1000], help="numbers of workers")
     return parser.parse_args(arguments)
 
@@ -256,6 +257,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> None:
     options = parsed(arguments)
     costs = measured(Costs()) if options.measure else Costs()
+    costs = replace(costs, latency=options.latency)
     print(f"{costs}\n\n{HEAD}")
     for row in rows(costs, options.workers):
         print(row, flush=True)

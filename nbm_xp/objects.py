@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TRIES = 6  # of a request that fails, in addition to those of the package of the store
-CONDITION = "the store cannot create an object on condition that there is none, which runs need"
+CONDITION = "the store, or this release of its package, cannot create an object on condition that there is none"
 PAUSE = 0.1  # seconds, at most, before the second
 PIECE = 2**26  # bytes that are read or written at once
 AT_ONCE = 16  # requests
@@ -211,6 +211,10 @@ class ObjectPath:
             except FileExistsError:  # perhaps by the same request, which was carried out twice
                 if self.read_bytes() != content:
                     raise FileExistsError(errno.EEXIST, "there is another object", self.address) from None
+            except StoreError as error:
+                if isinstance(error.__cause__, TypeError):  # an old release of its package, without a `mode`
+                    raise StoreError(errno.ENOTSUP, CONDITION, self.address) from error
+                raise
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object."""

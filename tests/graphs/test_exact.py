@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import (
-    GraphMachine,
-    edwards_anderson,
-    enumerated,
-    erdos_renyi,
-    lattice,
-    monte_carlo_error,
-    onsager,
-    random_regular,
-    sherrington_kirkpatrick,
-    strip_energy,
-    strip_log_partition,
-)
+from nbm_xp import graphs
+from nbm_xp.graphs import GraphMachine, edwards_anderson, enumerated, erdos_renyi, lattice, onsager, strip_log_partition
 
 CRITICAL = math.log(1 + math.sqrt(2)) / 2
 
@@ -80,7 +69,7 @@ def test_strips_are_what_all_states_give(periodic: Any) -> None:
     states = enumerated(machine)
     for beta in (0.2, 1.3):
         assert strip_log_partition(machine, beta) == pytest.approx(states.log_partition(beta), rel=1e-12)
-        assert strip_energy(machine, beta) == pytest.approx(states.energy(beta), rel=1e-12)
+        assert graphs.strip_energy(machine, beta) == pytest.approx(states.energy(beta), rel=1e-12)
     cold = strip_log_partition(machine, 60.0) / 60
     assert cold == pytest.approx(states.log_partition(60.0) / 60, rel=1e-12)
 
@@ -91,8 +80,8 @@ LOCAL, CLUSTERS, WORDS = ("heat_bath", "metropolis"), ("swendsen_wang", "wolff")
 MACHINES: dict[str, tuple[GraphMachine, float, tuple[str, ...]]] = {
     "ferromagnet": (GraphMachine(lattice((4, 4)), fields=0.1), 0.45, LOCAL),
     "glass": (GraphMachine(GLASS, fields=0.3), 0.45, LOCAL),
-    "all pairs": (GraphMachine(sherrington_kirkpatrick(9, 1)), 0.45, LOCAL),
-    "binary": (GraphMachine(random_regular(10, 3, 1), "binary", fields=-0.8), 0.45, LOCAL),
+    "all pairs": (GraphMachine(graphs.sherrington_kirkpatrick(9, 1)), 0.45, LOCAL),
+    "binary": (GraphMachine(graphs.random_regular(10, 3, 1), "binary", fields=-0.8), 0.45, LOCAL),
     "Potts with fields": (GraphMachine(lattice((3, 3)), 3, fields=[0.2, 0.0, -0.3]), 0.45, LOCAL),
     "matrices": (GraphMachine(GLASS, 2, couplings=[[0.2, -0.5], [0.9, 0.0]]), 0.45, LOCAL),
     "factors": (GraphMachine(GLASS, factors=FACTORS, factor_couplings=[0.8, -1.0, 0.6, 0.9], fields=0.2), 0.45, LOCAL),
@@ -100,7 +89,7 @@ MACHINES: dict[str, tuple[GraphMachine, float, tuple[str, ...]]] = {
     "square": (GraphMachine(lattice((4, 4))), 0.4, CLUSTERS + WORDS),
     "weights": (GraphMachine(WEIGHTED, couplings=np.linspace(0.0, 1.5, WEIGHTED.edges)), 0.4, CLUSTERS),
     "Potts": (GraphMachine(lattice((3, 3)), 3), 0.8, CLUSTERS),
-    "odd": (GraphMachine(random_regular(12, 3, 1)), 0.4, WORDS),
+    "odd": (GraphMachine(graphs.random_regular(12, 3, 1)), 0.4, WORDS),
     "signs": (GraphMachine(edwards_anderson((4, 3), random_state=1)), 0.4, WORDS),
 }
 
@@ -112,7 +101,7 @@ def test_sampling_gives_what_is_exact(name: str, rule: str) -> None:
     states = enumerated(machine)
     found = machine.sample(n_chains=64, n_sweeps=1000, burn_in=100, beta=beta, rule=rule, random_state=11)
     energy = found["energy"].values
-    error = monte_carlo_error(energy)
+    error = graphs.monte_carlo_error(energy)
     assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.025
     heat = beta**2 * machine.n_units * energy.var()
     assert heat == pytest.approx(states.specific_heat(beta), rel=0.06)

@@ -11,39 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import (
-    ClampWarning,
-    Graph,
-    GraphMachine,
-    adjacency,
-    as_graph,
-    autocorrelation_time,
-    binder,
-    cut_value,
-    edwards_anderson,
-    enumerated,
-    erdos_renyi,
-    lattice,
-    monte_carlo_error,
-    onsager,
-    placed_ladder,
-    random_regular,
-    read_gset,
-    sherrington_kirkpatrick,
-    specific_heat,
-    strip_energy,
-)
+from nbm_xp import graphs
+from nbm_xp.graphs import GraphMachine, adjacency, as_graph, autocorrelation_time, erdos_renyi, lattice, random_regular
 from nbm_xp.graphs import moves as moves_chapter
 from nbm_xp.namespace import kernels as kernels_chapter
 from tests.helpers.libraries import EAGER, EVERYWHERE, Library
 
-GLASS = edwards_anderson((4, 6), "normal", random_state=3)
+GLASS = graphs.edwards_anderson((4, 6), "normal", random_state=3)
 KINDS = [("spin", "heat_bath"), ("spin", "metropolis"), ("binary", "heat_bath"), ("binary", "metropolis"),
          (3, "heat_bath"), (3, "metropolis")]  # fmt: skip
 OBSERVED = {"spin": ["energy", "magnetisation", "overlap", "means"], "binary": ["energy", "magnetisation", "means"]}
 
 
-def edges_of(graph: Graph) -> set[tuple[int, int]]:
+def edges_of(graph: graphs.Graph) -> set[tuple[int, int]]:
     return {(min(a, b), max(a, b)) for a, b in zip(graph.first.tolist(), graph.second.tolist(), strict=True)}
 
 
@@ -130,14 +110,14 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: GraphMachine([[0, 1]]).sample(clamp=np.asarray([0, 1])), "clamp must be a dict of units and values, got"),
     (lambda: random_regular(5, 3), "degree must be less than units and their product even, got 3 and 5"),
     (lambda: erdos_renyi(5, 1.5), "probability must be from 0 to 1, got 1.5"),
-    (lambda: edwards_anderson((4, 4), "gauss"), "disorder must be 'signs' or 'normal', got 'gauss'"),
+    (lambda: graphs.edwards_anderson((4, 4), "gauss"), "disorder must be 'signs' or 'normal', got 'gauss'"),
     (lambda: GraphMachine(GLASS).energy(np.ones(23)), r"states must be of shape \(1, 24\), got \(1, 23\)"),
     (lambda: GraphMachine(GLASS).energy(np.zeros(24)), "states must hold -1, 1, got values from 0 to 0"),
     (lambda: GraphMachine("G1.txt"), "graph must be a Graph, .*, got str: read_gset reads files"),
     (lambda: GraphMachine({(0, 1): 0.5}), "graph must be a Graph, .*, got dict$"),
-    (lambda: enumerated(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
-    (lambda: strip_energy(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
-    (lambda: placed_ladder(lattice((4, 4)), 0.1, 1.0), "machine must be a GraphMachine"),  # type: ignore[arg-type]
+    (lambda: graphs.enumerated(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+    (lambda: graphs.strip_energy(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+    (lambda: graphs.placed_ladder(lattice((4, 4)), 0.1, 1.0), "machine must be a GraphMachine"),  # type: ignore[arg-type]
     (lambda: GraphMachine([[0, 1]]).sample(observe="correlations"), "correlations are those of .* on a lattice"),
 ]
 
@@ -220,15 +200,15 @@ WRONG += [
     (lambda: SQUARE.temper(betas=[1.0, 0.5]), r"betas must rise, got \[1.0, 0.5\]"),
     (lambda: SQUARE.temper(betas=[0.1, 0.5], n_chains=0), "n_chains must be a whole number, at least 1, got 0"),
     (lambda: SQUARE.temper(betas=[0.1, 0.5], acceptance=1.5), "acceptance must be between 0 and 1, got 1.5"),
-    (lambda: cut_value(SQUARE.graph, [1, 2]), r"sides must be of shape \(16,\), got \(2,\)"),
-    (lambda: enumerated(GraphMachine(lattice((5, 6)))), r"2\*\*30 states to enumerate, and they must be 2\*\*25"),
-    (lambda: enumerated(GraphMachine(lattice((4, 4)), units=3)), r"3\*\*16 states"),
-    (lambda: onsager((2, 4), 0.4), "shape must be a whole number, at least 3, got 2"),
-    (lambda: onsager(4, 0.4), "shape must be two ints, got 4"),  # type: ignore[arg-type]
-    (lambda: onsager((4, 4), -0.4), "beta times coupling must be positive and finite, got -0.4"),
-    (lambda: strip_energy(GraphMachine(lattice((20, 17), False))), "16 units at most where the first is open, got 17"),
-    (lambda: strip_energy(GraphMachine(lattice((20, 11)))), "10 units at most where the first is joined, got 11"),
-    (lambda: strip_energy(GraphMachine(random_regular(6, 3, 1))), "spins on a lattice of two axes"),
+    (lambda: graphs.cut_value(SQUARE.graph, [1, 2]), r"sides must be of shape \(16,\), got \(2,\)"),
+    (lambda: graphs.enumerated(GraphMachine(lattice((5, 6)))), r"2\*\*30 states to enumerate, .* must be 2\*\*25"),
+    (lambda: graphs.enumerated(GraphMachine(lattice((4, 4)), units=3)), r"3\*\*16 states"),
+    (lambda: graphs.onsager((2, 4), 0.4), "shape must be a whole number, at least 3, got 2"),
+    (lambda: graphs.onsager(4, 0.4), "shape must be two ints, got 4"),  # type: ignore[arg-type]
+    (lambda: graphs.onsager((4, 4), -0.4), "beta times coupling must be positive and finite, got -0.4"),
+    (lambda: graphs.strip_energy(GraphMachine(lattice((20, 17), False))), "16 units at most where .* is open, got 17"),
+    (lambda: graphs.strip_energy(GraphMachine(lattice((20, 11)))), "10 units at most where .* is joined, got 11"),
+    (lambda: graphs.strip_energy(GraphMachine(random_regular(6, 3, 1))), "spins on a lattice of two axes"),
     *((partial(hidden, hidden=units), r"hidden must be different unit numbers from 0 to 3, not all of them, got .")
       for units in ([4], [1, 1], [0.5], range(4))),
     (lambda: hidden().fit(WHOLE_ROWS), "training must be 'exact', 'pcd' or 'ptt' with hidden units"),
@@ -268,14 +248,14 @@ def test_random_graphs_are_what_they_are_called() -> None:
     assert len(edges_of(some)) == some.edges
     assert abs(some.edges - 19990) < 5 * math.sqrt(19990)
     assert erdos_renyi(7, 0.0).edges == 0
-    assert sherrington_kirkpatrick(64, 1).weights.std() == pytest.approx(1 / 8, rel=0.05)
+    assert graphs.sherrington_kirkpatrick(64, 1).weights.std() == pytest.approx(1 / 8, rel=0.05)
     assert edges_of(random_regular(500, 3, 1)) == edges_of(g) != edges_of(random_regular(500, 3, 2))
 
 
 def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
     file = tmp_path / "G.txt"
     file.write_text("4 3 J\n1 2 1\n2 3 -2\n4 1\n", encoding="utf-8")
-    found = read_gset(file)
+    found = graphs.read_gset(file)
     assert (found.units, edges_of(found), found.weights.tolist()) == (4, {(0, 1), (1, 2), (0, 3)}, [1.0, -2.0, 1.0])
     for written, message in (
         (b"4 3\n1 2 1\n", "promises 3 edges, and there are 1"),
@@ -285,7 +265,7 @@ def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
     ):
         file.write_bytes(written)
         with pytest.raises(ValueError, match=message):
-            read_gset(file)
+            graphs.read_gset(file)
 
 
 def test_units_of_a_factor_have_different_colours() -> None:
@@ -299,9 +279,9 @@ def test_units_of_a_factor_have_different_colours() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", [GLASS, random_regular(300, 4, 1), sherrington_kirkpatrick(20, 1), as_graph([[0, 5], [5, 1]], units=9)]
+    "graph", [GLASS, random_regular(300, 4, 1), graphs.sherrington_kirkpatrick(20, 1), as_graph([[0, 5], [5, 1]], 9)]
 )
-def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_those_of_units_in_their_turn(graph: graphs.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = adjacency.neighbour_rows(graph.units, graph.first, graph.second)
     colours = adjacency.colours_of(rows)
     monkeypatch.setattr(kernels_chapter, "kernel", lambda *_: None)
@@ -354,20 +334,20 @@ RNG = np.random.default_rng(1)
 WHOLE = RNG.integers(-9, 9, 2 * 8 * 64) * 0.25
 MACHINES = {
     "regular": lambda units: GraphMachine(random_regular(200, 3, 1), units, fields=0.2),
-    "all pairs": lambda units: GraphMachine(sherrington_kirkpatrick(30, 2), units),
+    "all pairs": lambda units: GraphMachine(graphs.sherrington_kirkpatrick(30, 2), units),
     "sparse": lambda units: GraphMachine(erdos_renyi(150, 0.02, 1), units, fields=np.linspace(-1, 1, 150)),
     "no edges": lambda units: GraphMachine(erdos_renyi(70, 0.0), units, fields=0.5),
     "lattice": lambda units: GraphMachine(lattice((8, 64)), units),
     "open lattice": lambda units: GraphMachine(lattice((8, 64), False), units, fields=-0.3),
-    "signs": lambda units: GraphMachine(edwards_anderson((4, 4, 32), random_state=1), units),
-    "glass": lambda units: GraphMachine(edwards_anderson((8, 64), "normal", random_state=1), units),
+    "signs": lambda units: GraphMachine(graphs.edwards_anderson((4, 4, 32), random_state=1), units),
+    "glass": lambda units: GraphMachine(graphs.edwards_anderson((8, 64), "normal", random_state=1), units),
     "fields": lambda units: GraphMachine(lattice((8, 64)), units, fields=np.linspace(-1, 1, 512)),
     "whole numbers": lambda units: GraphMachine(lattice((8, 64)), units, couplings=np.where(WHOLE == 0, 0.25, WHOLE)),
 }
 
 
 POTTS = [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5), (erdos_renyi(150, 0.02, 1), 4),
-         (erdos_renyi(70, 0.0), 3), (sherrington_kirkpatrick(30, 2), 127)]  # fmt: skip
+         (erdos_renyi(70, 0.0), 3), (graphs.sherrington_kirkpatrick(30, 2), 127)]  # fmt: skip
 ALL = {f"{name}, {units}": partial(make, units) for name, make in MACHINES.items() for units in ("spin", "binary")}
 ALL |= {
     f"{graph}, {q}": partial(GraphMachine, graph, q, np.random.default_rng(2).normal(0.0, 0.4, (graph.units, q)))
@@ -471,12 +451,12 @@ def test_all_that_is_measured_has_a_name_and_a_unit(divided: dict[str, int]) -> 
 def test_components_without_a_clamped_unit_are_warned_of() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine([[0, 1], [1, 2], [3, 4], [6, 5]])
-    with pytest.warns(ClampWarning, match="has no unit of some components of the graph: 4 units, such as 3, are"):
+    with pytest.warns(graphs.ClampWarning, match="no unit of some components of the graph: 4 units, such as 3, are"):
         found = machine.sample(n_sweeps=3, clamp={0: 1}, random_state=1)
     free = machine.sample(n_sweeps=3, random_state=1)
     np.testing.assert_array_equal(found["state"].values[:, 3:], free["state"].values[:, 3:])
     for sample in (machine.anneal, machine.chains):
-        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were clamped"):
+        with pytest.warns(graphs.ClampWarning, match="2 units, such as 5, are drawn as if none were clamped"):
             sample(clamp={0: 1, 4: 1, 3: -1})
     machine.sample(n_sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
     isolated = GraphMachine(as_graph([[0, 1]], units=3))
@@ -490,10 +470,10 @@ def test_series_say_what_they_are_worth() -> None:
         x[:, k] = 0.9 * x[:, k - 1] + rng.normal(size=4)
     # the correlations of such a series are 0.9 ** k
     np.testing.assert_allclose(autocorrelation_time(x), 0.5 + 0.9 / 0.1, rtol=0.2)
-    assert monte_carlo_error(x) == pytest.approx(math.sqrt(2 * 9.5 / (1 - 0.81) / x.size), rel=0.2)
+    assert graphs.monte_carlo_error(x) == pytest.approx(math.sqrt(2 * 9.5 / (1 - 0.81) / x.size), rel=0.2)
     np.testing.assert_allclose(autocorrelation_time(x + 1e9), autocorrelation_time(x), rtol=1e-5)
     assert autocorrelation_time(np.ones((2, 10))).tolist() == [0.5, 0.5]
-    assert binder(rng.normal(size=10**5)) == pytest.approx(0.0, abs=0.02)
-    assert specific_heat([1.0, 3.0], 0.5, 100) == 25.0
+    assert graphs.binder(rng.normal(size=10**5)) == pytest.approx(0.0, abs=0.02)
+    assert graphs.specific_heat([1.0, 3.0], 0.5, 100) == 25.0
     with pytest.raises(ValueError, match="series must have 4 sweeps at least"):
         autocorrelation_time([1.0])

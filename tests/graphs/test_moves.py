@@ -7,21 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import (
-    Graph,
-    GraphMachine,
-    as_graph,
-    cut_value,
-    edwards_anderson,
-    enumerated,
-    erdos_renyi,
-    lattice,
-    max_cut,
-    monte_carlo_error,
-    placed_ladder,
-    random_regular,
-    sherrington_kirkpatrick,
-)
+from nbm_xp import graphs
+from nbm_xp.graphs import Graph, GraphMachine, as_graph, cut_value, edwards_anderson, enumerated, lattice, placed_ladder
 from tests.helpers.libraries import Library, libraries
 
 CLUSTERS = ["swendsen_wang", "wolff"]
@@ -32,7 +19,7 @@ GLASS = edwards_anderson((4, 4), "normal", random_state=1)
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch", "jax"))
 @pytest.mark.parametrize("rule", CLUSTERS)
 def test_clusters_are_the_same_on_every_library(rule: str, library: Library) -> None:
-    graph = erdos_renyi(40, 0.1, 1)
+    graph = graphs.erdos_renyi(40, 0.1, 1)
     machines = {
         "lattice": GraphMachine(lattice((4, 6)), 3),
         "couplings of each": GraphMachine(graph, couplings=np.linspace(0.0, 1.5, graph.edges)),
@@ -76,7 +63,7 @@ def test_chains_go_on_where_they_were_broken_off(rule: str) -> None:
 def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> None:
     machine = {
         "lattice": lambda: GraphMachine(lattice((6, 10)), couplings=1.5),
-        "regular": lambda: GraphMachine(random_regular(150, 7, 1), couplings=-0.5),
+        "regular": lambda: GraphMachine(graphs.random_regular(150, 7, 1), couplings=-0.5),
         "cube": lambda: GraphMachine(edwards_anderson((4, 4, 6), random_state=1)),
         "pairs": lambda: GraphMachine([[0, 1], [2, 3]]),
     }[name]()
@@ -94,7 +81,7 @@ def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> Non
 GLASSES = {
     "signs": GraphMachine(edwards_anderson((4, 5), random_state=3)),
     "normal": GraphMachine(edwards_anderson((4, 5), "normal", random_state=4), fields=0.1),
-    "all pairs": GraphMachine(sherrington_kirkpatrick(16, 2)),
+    "all pairs": GraphMachine(graphs.sherrington_kirkpatrick(16, 2)),
 }
 
 
@@ -119,7 +106,7 @@ def test_tempering_gives_what_is_exact_at_every_temperature() -> None:
     found = machine.temper(betas=[0.3, 0.8, 1.6], n_chains=24, n_sweeps=1500, burn_in=100, random_state=2)
     for k, beta in enumerate(found["beta"].values):
         energy = found["energy"].values[:, k]
-        error = monte_carlo_error(energy)
+        error = graphs.monte_carlo_error(energy)
         assert abs(energy.mean() - states.energy(float(beta))) < 4 * error < 0.02
     last = machine.energy(found["state"].values[:, 2])
     assert last.mean() / 20 == pytest.approx(states.energy(1.6), abs=0.1)
@@ -160,5 +147,5 @@ def test_the_largest_cut_is_found_everywhere(library: Library) -> None:
     graph = as_graph(dense + dense.T)
     sides = 2 * ((np.arange(2**11)[:, None] >> np.arange(12)) & 1) - 1
     want = max(cut_value(graph, side) for side in sides)
-    value, found = max_cut(graph, n_chains=8, n_sweeps=60, random_state=1, library=library.name)
+    value, found = graphs.max_cut(graph, n_chains=8, n_sweeps=60, random_state=1, library=library.name)
     assert value == cut_value(graph, found) == want

@@ -1,7 +1,8 @@
-"""An S3 server over HTTP, of moto, behind a proxy that makes requests fail by a seed.
+"""Object stores over HTTP, behind a proxy that makes requests fail by a seed.
 
-``python -m tests.helpers.object_store`` prints the port of the proxy; ``POST /faults/SEED/SHARE`` sets the share of
-requests with a fault. It ends when its standard input does.
+S3 is moto's server, Azure's blobs are Azurite's, Google's Cloud Storage is that of gcp-storage-emulator, to which the
+proxy adds the condition that there is no object. ``python -m tests.helpers.object_store PROTOCOL`` prints the port of
+the proxy; ``POST /faults/SEED/SHARE`` sets the share of requests with a fault. It ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -9,17 +10,24 @@ from __future__ import annotations
 import contextlib
 import http.client
 import http.server
+import importlib.util
+import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Callable, Iterator
 from typing import Any
 
-BUCKET = "runs"
+import pytest
+
+BUCKET, SECRET = "runs", "c2VjcmV0"
+NEEDED = {"s3": ("moto", "s3fs"), "gs": ("gcp_storage_emulator", "gcsfs"), "abfs": ("adlfs",)}
 FAULTS = ("refused", "lost", "cut", "half", "slow", "twice", "silent")
 """Before it is carried out, or after; an answer or a request cut off; late; carried out twice; never answered."""
 
@@ -35,14 +43,25 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
     def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        # moto looks whether there is an object and writes it in two steps
-        with self.creating if self.headers.get("If-None-Match") else contextlib.nullcontext():
-            server = http.client.HTTPConnection("127.0.0.1", self.server_port)
-            server.request(self.command, self.path, body, dict(self.headers.items()))
+        headers, path = dict(self.headers.items()), self.path
+        # moto looks whether there is an object and writes it in two steps; of Google's, the proxy looks
+        is_new = "If-None-Match" in self.headers or "ifGenerationMatch=0" in path
+        with self.creating if is_new else contextlib.nullcontext():
+            if "uploadType=multipart" in path:  # of which that server takes a last CR for the end of a line
+                _, about, content = body.split(b"\n\n", 2)
+                name = urllib.parse.quote(json.loads(about.partition(b"\n")[0])["name"], "")
+                if is_new and self._ask("GET", f"/storage/v1/b/{BUCKET}/o/{name}")[0] == 200:
+                    return 412, [], b""
+                path = f"{path.partition('?')[0]}?uploadType=media&name={name}"
+                body = content.removesuffix(b"\n--==0==--")
+                headers |= {"Content-Type": "application/octet-stream", "Content-Length": str(len(body))}
+            return self._ask(self.command, path, body, headers)
+
+    def _ask(self, *request: Any) -> tuple[int, list[tuple[str, str]], bytes]:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.server_port)) as server:
+            server.request(*request)
             answer = server.getresponse()
-            found = answer.status, answer.getheaders(), answer.read()
-            server.close()
-        return found
+            return answer.status, answer.getheaders(), answer.read()
 
     def _any(self) -> None:
         if self.path.startswith("/faults/"):
@@ -75,49 +94,78 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
 
 class ObjectStore:
-    """The server in a process of its own, and the settings with which s3fs and obstore find it."""
+    """A server in a process of its own, and the settings with which packages find it."""
 
-    def __init__(self, port: int) -> None:
-        self.address = "127.0.0.1", port
+    def __init__(self, protocol: str, port: int) -> None:
+        self.address, at = ("127.0.0.1", port), f"http://127.0.0.1:{port}"
         self.settings = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "2",
-            "AWS_ALLOW_HTTP": "true",
-        }  # fmt: skip
-        self._ask("PUT", f"/{BUCKET}")
+            "s3": {
+                "AWS_ENDPOINT_URL": at, "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": SECRET,
+                "AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "2", "AWS_ALLOW_HTTP": "true",
+            },
+            "gs": {"STORAGE_EMULATOR_HOST": at, "NO_GCE_CHECK": "true", "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false"},
+            "abfs": {
+                "AZURE_STORAGE_CONNECTION_STRING":
+                f"DefaultEndpointsProtocol=http;AccountName=testing;AccountKey={SECRET};BlobEndpoint={at}/testing",
+            },
+        }[protocol]  # fmt: skip
 
-    def _ask(self, method: str, path: str) -> None:
-        proxy = http.client.HTTPConnection(*self.address)
-        proxy.request(method, path)
-        assert proxy.getresponse().status == 200
-        proxy.close()
+    def _set_faults(self, way: str) -> None:
+        with contextlib.closing(http.client.HTTPConnection(*self.address)) as proxy:
+            proxy.request("POST", f"/faults/{way}")
+            assert proxy.getresponse().status == 200
 
     @contextlib.contextmanager
     def faults(self, seed: int, share: float) -> Iterator[None]:
         """Have a share of all requests fail, in one way or another."""
-        self._ask("POST", f"/faults/{seed}/{share}")
+        self._set_faults(f"{seed}/{share}")
         yield
-        self._ask("POST", "/faults/0/0")
+        self._set_faults("0/0")
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[ObjectStore]:
-    """Start the server with an empty bucket, and stop it at the end."""
-    command, root = [sys.executable, "-m", __name__], pathlib.Path(__file__).parents[2]
-    with subprocess.Popen(command, cwd=root, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True) as process:
+def serving(protocol: str) -> Iterator[ObjectStore]:
+    """Start a server with an empty bucket, and stop it at the end; skip the test if it or its client is missing."""
+    missing = [package for package in NEEDED[protocol] if not importlib.util.find_spec(package)]
+    if missing or (protocol == "abfs" and not shutil.which("azurite-blob")):
+        pytest.skip(f"{protocol} needs {missing or 'azurite-blob on the PATH'}")
+    command, root = [sys.executable, "-m", __name__, protocol], pathlib.Path(__file__).parents[2]
+    with (
+        subprocess.Popen(command, cwd=root, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True) as process,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         assert process.stdout is not None
-        yield ObjectStore(int(process.stdout.readline()))
+        found = ObjectStore(protocol, int(process.stdout.readline()))
+        for name, value in found.settings.items():
+            patch.setenv(name, value)
+        importlib.import_module("fsspec").filesystem(protocol).mkdir(BUCKET)
+        yield found
         process.communicate("")
 
 
-if __name__ == "__main__":
-    from moto.server import ThreadedMotoServer
-
-    moto = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+def _start(protocol: str) -> tuple[int, Callable[[], object]]:
+    """Start a server: return its port, and what ends it."""
+    if protocol == "abfs":
+        options = ["--blobPort", "0", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
+        environment = os.environ | {"AZURITE_ACCOUNTS": f"testing:{SECRET}"}
+        azurite = subprocess.Popen(["azurite-blob", *options], env=environment, stdout=-1, text=True)
+        assert azurite.stdout is not None
+        said = next(line for line in azurite.stdout if "listens on" in line)
+        return int(said.rpartition(":")[2]), azurite.kill
+    if protocol == "gs":
+        google = importlib.import_module("gcp_storage_emulator.server").create_server("127.0.0.1", 0, in_memory=True)
+        google.start()
+        return google._api._httpd.server_port, google.stop
+    moto = importlib.import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     moto.start()
-    Proxy.server_port = moto.get_host_and_port()[1]
+    return moto.get_host_and_port()[1], moto.stop
+
+
+if __name__ == "__main__":
+    Proxy.server_port, stop = _start(sys.argv[1])
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     print(proxy.server_port, flush=True)  # noqa: T201
     sys.stdin.read()
+    stop()
     os._exit(0)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from tests.helpers.tables import (
-    assignment,
-    complex_numbers,
-    creation,
-    decompositions,
-    elementwise,
-    fft,
-    indexing,
-    linalg,
-    manipulation,
-    searching,
-    sets,
-    statistical,
-)
+import importlib
+
 from tests.helpers.tables.case import Case, by_function
 
 __all__ = ["CASES", "Case", "by_function"]
 
+_CHAPTERS = "assignment complex_numbers creation decompositions elementwise fft indexing linalg manipulation searching"
 CASES: list[Case] = [
-    *assignment.CASES, *complex_numbers.CASES, *creation.CASES, *decompositions.CASES, *elementwise.CASES, *fft.CASES,
-    *indexing.CASES, *linalg.CASES, *manipulation.CASES, *searching.CASES, *sets.CASES, *statistical.CASES,
-]  # fmt: skip
+    case
+    for chapter in (*_CHAPTERS.split(), "sets", "statistical")
+    for case in importlib.import_module(f"{__name__}.{chapter}").CASES
+]
