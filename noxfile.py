@@ -76,18 +76,28 @@ def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
 
 
 def run_on_expressions(session: nox.Session, *chosen: str) -> None:
-    """Run the tests on Dask, all or those in the `chosen` files, with Dask's expression arrays."""
-    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
+    """Run the tests on Dask, all with what waits for the night or those in the `chosen` files, with its expressions."""
+    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"} | ({} if chosen else {"TESTS_AT_NIGHT": "1"})
     where = chosen or ("tests", f"--ignore={RECORDED}")
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
-def run_clients(session: nox.Session, *arguments: str) -> None:
-    """Run each release of Keras on the package, installed in a separate folder."""
+def keras_folder(session: nox.Session, keras: str) -> pathlib.Path:
+    """Return where a release of Keras is installed, apart from the other."""
+    return pathlib.Path(session.virtualenv.location).resolve() / f"keras-{keras}"
+
+
+def install_keras(session: nox.Session, **how: bool) -> None:
+    """Install each release of Keras in a folder of its own."""
     for keras in KERAS:
-        folder = pathlib.Path(session.virtualenv.location).resolve() / f"keras-{keras}"
-        if not folder.exists():
-            session.install("--no-deps", "--target", str(folder), f"keras=={keras}")
+        if not (folder := keras_folder(session, keras)).exists():
+            session.install("--no-deps", "--target", str(folder), f"keras=={keras}", **how)
+
+
+def run_clients(session: nox.Session, *arguments: str) -> None:
+    """Run each release of Keras on the package."""
+    for keras in KERAS:
+        folder = keras_folder(session, keras)
         others = " or ".join(f"keras{other[0]}" for other in KERAS if other != keras)
         pytest(session, "tests/clients", "-k", f"keras and not ({others})", *arguments, PYTHONPATH=str(folder))
 
@@ -123,15 +133,16 @@ def tests(session: nox.Session) -> None:
 def ci(session: nox.Session) -> None:
     """The continuous integration in one environment: linters, site, Dask's expressions and Keras, then the suite.
 
-    The suite combines `tests`, `libraries`, `unregistered` and `cuda_text`, so that tests are collected once.
+    The suite combines `tests`, `libraries`, `cuda_text` and the daily part of `unregistered`, collected once.
     """
     groups = ("test", "unregistered", "object-stores", "cuda-text", "docs", "lint")
     install_beside(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     room = os.path.isdir(IN_MEMORY) and shutil.disk_usage(IN_MEMORY).free > ENOUGH
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if room else None) as folder, ThreadPoolExecutor() as beside:
         session.env["TMPDIR"] = folder
-        others = [beside.submit(each, session, silent=True) for each in (check_code, build_site)]  # on one core each
+        others = [beside.submit(each, session, silent=True) for each in (install_keras, check_code, build_site)]
         run_on_expressions(session, *ON_EXPRESSIONS)
+        others[0].result()
         run_clients(session, "-m", "not slow")
         for other in others:
             other.result()
@@ -157,7 +168,7 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def everywhere(session: nox.Session) -> None:
-    """Nightly: all chunkings of Dask arrays, all recorded cases on all installed libraries, then Dask's expressions."""
+    """Nightly: what waits by day, all chunkings of Dask, recorded cases on all libraries, then Dask's expressions."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "--everywhere", "-m", "not slow")
     if not session.posargs:
@@ -173,10 +184,10 @@ def libraries(session: nox.Session) -> None:
 
 @nox.session
 def unregistered(session: nox.Session) -> None:
-    """Tests on unregistered array API libraries: cubed, marray, and ndonnx with its ONNX models."""
+    """All tests on unregistered array API libraries: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "unregistered")
     names = ("test_unregistered", "test_namespace_mixed", "test_onnx")
-    pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
+    pytest(session, "--everywhere", *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
 
 
 @nox.session
@@ -240,6 +251,7 @@ def cuda_text(session: nox.Session) -> None:
 def clients(session: nox.Session) -> None:
     """Unmodified Keras on this package: layers, training, files, and networks compared with Theano's."""
     install(session, "test", packages=(TORCH, *BESIDE_KERAS))
+    install_keras(session)
     run_clients(session)
 
 

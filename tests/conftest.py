@@ -31,12 +31,12 @@ from nbm_xp.namespace import reset_configuration
 from tests.helpers.clusters import two_processes
 from tests.helpers.dask_expressions import expect_error, mark_known
 from tests.helpers.host_kernels import COMPILER, HostKernels, InPlace
-from tests.helpers.libraries import ABSENT, EVERYWHERE, LIBRARIES, Library, guard, is_for_the_night
+from tests.helpers.libraries import ABSENT, AT_NIGHT, LIBRARIES, Library, guard, is_for_the_night
 
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=25 if EVERYWHERE else 15,
+    max_examples=25 if AT_NIGHT else 15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize="CI" in os.environ,  # there a failure must be the change's; elsewhere every run looks at other examples
 )

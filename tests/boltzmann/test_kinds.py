@@ -144,6 +144,7 @@ def rows_of(kind: str) -> np.ndarray:
     ("visible", "hidden", "training"),
     [*((*pair, "cd") for pair in PAIRS), *((*pair, way) for pair in SOME for way in ("pcd", "ptt"))],
 )
+@pytest.mark.at_night("pcd")
 def test_a_machine_learns_and_is_saved(visible: str, hidden: str, training: str, tmp_path: pathlib.Path) -> None:
     rows = rows_of(visible)
     way = {"cd": CD, "pcd": PCD, "ptt": PTT}[training](centred=True)

@@ -58,7 +58,7 @@ def test_a_minibatch_of_rows_of_weight_zero_is_no_error() -> None:
     assert np.isfinite(only_zeros.components_).all()
 
 
-@pytest.mark.at_night("jax")
+@pytest.mark.at_night("jax", "torch")
 @pytest.mark.parametrize("library", libraries())
 @pytest.mark.parametrize(
     ("settings", "weights"),

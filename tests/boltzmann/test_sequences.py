@@ -113,6 +113,7 @@ def test_groups_are_chains_of_similar_sequences(library: Library, identity: floa
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.at_night("jax")
 def test_states_and_pairs_of_them_are_counted(library: Library) -> None:
     weights = np.random.default_rng(1).random(23).astype("float32")
     states, shares = library.array(STATES.astype("int32")), library.array(weights)

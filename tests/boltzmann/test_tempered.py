@@ -128,7 +128,7 @@ def test_a_machine_between_two_comes_in_where_they_lost_touch() -> None:
     assert abs(found.log_z - ends.log_partition()) < 5 * found.standard_error
 
 
-@pytest.mark.at_night("jax")
+@pytest.mark.at_night("jax", "torch")
 @pytest.mark.parametrize("library", libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
 def test_training_is_the_same_on_every_library(library: Library) -> None:
     """Train on a library and on NumPy, long enough for the ladder to grow.

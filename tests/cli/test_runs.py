@@ -149,6 +149,7 @@ TRAINED = ("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3
         (("evaluate", *M, "--n-chains", "20", "--n-temperatures", "30"), ("filters", "samples", "convergence")),
     ],
 )
+@pytest.mark.at_night("begin1")
 def test_plot_draws_all_that_a_run_has_to_show(begin: tuple[str, ...], names: tuple[str, ...]) -> None:
     ran(*begin, "--out", "begun")
     os.rename("scans.npy", "moved.npy")

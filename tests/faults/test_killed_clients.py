@@ -46,24 +46,18 @@ def interrupted(name: str, place: pathlib.Path, share: float, number: int, **how
 INTERRUPTED, ENDED, KILLED = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 
 
+BY_DAY = [("sample", 0.25, INTERRUPTED, {}), ("train", 0.5, KILLED, {})]
+BY_NIGHT = [
+    ("sample", 0.25, ENDED, {}), ("sample", 0.25, KILLED, {}), ("train", 0.3, ENDED, {}),
+    ("sample", 0.25, INTERRUPTED, {"scheduler": "local"}), ("train", 0.7, INTERRUPTED, {}),
+    ("sample", 0.25, ENDED, {"scheduler": "local"}), ("web", 0.6, KILLED, {}), ("glass", 0.6, KILLED, {}),
+    # while it sweeps; while it anneals, and anneals in reverse
+    *(("skipping", share, KILLED, {}) for share in (0.1, 0.5, 0.8)), ("transition", 0.5, KILLED, {}),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("name", "share", "number", "how"),
-    [
-        ("sample", 0.25, INTERRUPTED, {}),
-        ("sample", 0.25, ENDED, {}),
-        pytest.param("sample", 0.25, KILLED, {}, marks=pytest.mark.slow),
-        pytest.param("sample", 0.25, INTERRUPTED, {"scheduler": "local"}, marks=pytest.mark.slow),
-        pytest.param("sample", 0.25, ENDED, {"scheduler": "local"}, marks=pytest.mark.slow),
-        ("skipping", 0.5, KILLED, {}),  # while it sweeps; while it anneals, and anneals in reverse
-        pytest.param("skipping", 0.1, KILLED, {}, marks=pytest.mark.slow),
-        pytest.param("skipping", 0.8, KILLED, {}, marks=pytest.mark.slow),
-        pytest.param("web", 0.6, KILLED, {}, marks=pytest.mark.slow),
-        pytest.param("glass", 0.6, KILLED, {}, marks=pytest.mark.slow),
-        pytest.param("transition", 0.5, KILLED, {}, marks=pytest.mark.slow),
-        ("train", 0.5, KILLED, {}),
-        pytest.param("train", 0.3, ENDED, {}, marks=pytest.mark.slow),
-        pytest.param("train", 0.7, INTERRUPTED, {}, marks=pytest.mark.slow),
-    ],
+    ("name", "share", "number", "how"), [*BY_DAY, *(pytest.param(*each, marks=pytest.mark.slow) for each in BY_NIGHT)]
 )
 def test_an_interrupted_run_goes_on(
     name: str, share: float, number: int, how: dict[str, str], tmp_path: pathlib.Path

@@ -56,7 +56,7 @@ def chosen(records: Sequence[Case], way: str, library: Library) -> Sequence[Case
     if library.name == "numpy" and (EVERYWHERE or way == "as_recorded"):
         return records
     if EVERYWHERE:
-        step = ONE_CASE_IN if prepared else ONE_CASE_IN // 2
+        step = 2 * ONE_CASE_IN if prepared else ONE_CASE_IN
         return [case for place, case in enumerate(records) if place % step == 0 or reason(case, way, library)]
     records = sorted(records, key=lambda case: case.id == NARROW)
     return list({(case.kind, "" if prepared else case.dtype_kinds): case for case in records}.values())

@@ -258,6 +258,7 @@ def test_every_library_learns_hidden_units_the_same(library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+@pytest.mark.at_night("torch")
 def test_chains_run_where_the_rows_lie(library: Library) -> None:
     training = "ptt" if library.name == "torch" else "pcd"
     rows = exact_states(TRUTHS["spin"], 60)

@@ -26,17 +26,19 @@ import pytest
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
 __all__ = [
-    "ABSENT", "AGAIN", "DASK", "EAGER", "EVERYWHERE", "LIBRARIES", "Library", "computing", "guard", "is_for_the_night",
-    "libraries", "on_libraries", "today",
+    "ABSENT", "AGAIN", "AT_NIGHT", "DASK", "EAGER", "EVERYWHERE", "LIBRARIES", "Library", "computing", "guard",
+    "is_for_the_night", "libraries", "on_libraries", "today",
 ]  # fmt: skip
 
 EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
 if EVERYWHERE:
     os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
 
+AT_NIGHT = EVERYWHERE or "TESTS_AT_NIGHT" in os.environ
+"""Whether nothing waits: so are Dask's expressions tested by night, on the chunkings of the day."""
 AGAIN = ("dask-halves", "dask-ragged", "torch", "jax") if EVERYWHERE else ()
 """What is asked at night alone for what another test has asked it for: values of Tensors beside those of arrays."""
-ONE_CASE_IN = 6
+ONE_CASE_IN = 3 if AT_NIGHT else 6
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -183,7 +185,7 @@ def on_libraries(cases: Mapping[str, Any], among: Sequence[Any], seldom: Sequenc
         pytest.param(case, *parameter.values, id=f"{parameter.id}-{name}")
         for parameter in among
         for number, (name, case) in enumerate(cases.items())
-        if EVERYWHERE or parameter.id not in seldom or number % ONE_CASE_IN == 0
+        if AT_NIGHT or parameter.id not in seldom or number % ONE_CASE_IN == 0
     ]
 
 
@@ -219,7 +221,7 @@ def is_for_the_night(item: pytest.Item) -> bool:
     """
     words = item.callspec.id.split("-") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     waiting = [mark.args for mark in item.iter_markers("at_night")]
-    return not EVERYWHERE and any(not named or set(named) & {*words} for named in waiting)
+    return not AT_NIGHT and any(not named or set(named) & {*words} for named in waiting)
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:

@@ -37,6 +37,7 @@ for key, owner in owners.items():
 
 
 @pytest.mark.parametrize("expressions", ["True", "False"])
+@pytest.mark.at_night("True")
 def test_no_function_or_method_of_another_library_is_replaced(expressions: str) -> None:
     environment = os.environ | {"DASK_ARRAY__QUERY_PLANNING": expressions}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)

@@ -220,6 +220,7 @@ def test_clamped_layers_condition_the_others() -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("connections", [None, SKIPPING], ids=["stack", "skipping"])
+@pytest.mark.at_night("jax")
 def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library, connections: Any) -> None:
     """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""
     topology, random = Topology([6, 5, 4], connections), np.random.default_rng(4)

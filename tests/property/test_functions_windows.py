@@ -132,6 +132,7 @@ def test_convolutions_compiled(library: Library, w: Windows) -> None:
 @pytest.mark.parametrize("library", COMPILED, indirect=True)
 @FEW
 @given(windows(pooling=True))
+@pytest.mark.at_night("jax")
 def test_pooling_compiled(library: Library, w: Windows) -> None:
     check_pooling(w, library)
 

@@ -152,6 +152,7 @@ def test_every_library_writes_the_same(
 @pytest.mark.parametrize("library", COMPILED, indirect=True)
 @FEW
 @given(convolutions(), poolings(), st.integers(0, 2**16), FACTORS)
+@pytest.mark.at_night("jax")
 def test_compiled_libraries_write_the_same(
     library: Library, how: dict[str, int], pooling: dict[str, Any], seed: int, factors: tuple[float, float]
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nbm_xp.neon import Backend, Buffer
 from tests.helpers.libraries import Library, computing
 
-pytestmark = pytest.mark.at_night("jax")
+pytestmark = pytest.mark.at_night("jax", "dask")
 
 SHAPES = st.lists(st.integers(0, 4), min_size=2, max_size=3).map(tuple)
 

@@ -16,6 +16,7 @@ from nbm_xp.graphs import shards as shard_chapter
 from nbm_xp.graphs.adjacency import colours_of, neighbour_rows
 from nbm_xp.graphs.graph import Lattice, odd_rings, row_starts
 from nbm_xp.runs import open_dataset, sample_graph
+from tests.helpers.libraries import EVERYWHERE
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -61,7 +62,7 @@ def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> N
             assert mine.tolist() == list(want[kind])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10 if EVERYWHERE else 4, deadline=None)
 @given(
     graph=lattices(), units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
     chunks=st.integers(2, 6), at_once=st.integers(1, 3), seed=st.integers(0, 99), loops=st.booleans(),
@@ -123,7 +124,7 @@ def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bo
     equal(machine.sample(**asked), machine.sample(**asked, chunks=chunks), names)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10 if EVERYWHERE else 4, deadline=None)
 @given(
     units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
     shards=st.integers(0, 6), clamped=st.integers(0, 9), seed=st.integers(0, 99), loops=st.booleans(),

@@ -118,6 +118,7 @@ def test_dask_blocks_do_not_depend_on_the_chunks(
 @pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict", "cupy"))
 @given(states, streams, chunked(), st.sampled_from(("float32", "float64")))
 @settings(max_examples=2)
+@pytest.mark.at_night("jax")
 def test_a_block_in_any_library(
     library: Library, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:

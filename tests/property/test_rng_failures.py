@@ -96,6 +96,7 @@ def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) ->
 
 
 @pytest.mark.parametrize("library", SOME)
+@pytest.mark.at_night("array_api_strict")
 def test_generators_stay_where_they_are(library: Library) -> None:
     assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {"state", "library"}
     calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)

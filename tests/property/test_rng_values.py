@@ -61,6 +61,7 @@ def test_scan_is_a_loop() -> None:
     assert after == one
 
 
+@pytest.mark.at_night
 def test_map_over_parts_is_a_loop() -> None:
     parts = rng().split(3)
     together = jax.tree.map(lambda *states: jnp.stack(states), *parts)
@@ -83,6 +84,7 @@ def test_traced_numbers_and_states(data: Any) -> None:
     assert jumped == rng().jumped()
 
 
+@pytest.mark.at_night
 def test_gradients_by_location_and_scale() -> None:
     def total(line: Any, r: Generator) -> Any:
         return jnp.sum(r.normal(line[0], line[1], 3))

@@ -101,6 +101,7 @@ def test_form_gives_scipys_values(name: str) -> None:
 
 
 @pytest.mark.parametrize("library", ON_ALL, indirect=True)
+@pytest.mark.at_night("jax")
 def test_polygamma(library: Library) -> None:
     """Of one order, below zero too, and of orders in an array; of the first with all digits (PyTorch has nine)."""
     below, far = np.asarray([-0.25, -2.5, -19.3, -33.75, 1.5]), np.asarray([*np.geomspace(1e-3, 1e5, 300), np.inf])
@@ -208,6 +209,7 @@ def test_slope_in_the_shape_of_a_gamma_distribution(a: float) -> None:
 
 
 @pytest.mark.parametrize("library", ON_ALL, indirect=True)
+@pytest.mark.at_night("jax")
 def test_sums_of_exponentials(library: Library) -> None:
     x = np.asarray([[1000.0, 999.0, -3.0], [0.0, -np.inf, 2.0]])
     b = np.asarray([[1.0, -0.5, 2.0], [1.0, 3.0, 0.0]])

@@ -28,6 +28,7 @@ def arrays_for(subscripts: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-one", "dask-singles")), indirect=True)
+@pytest.mark.at_night("jax")
 def test_value(library: Library) -> None:
     given_arrays = [arrays_for(subscripts) for subscripts in SUBSCRIPTS]
 

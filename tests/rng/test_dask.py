@@ -34,6 +34,7 @@ MORE_TASKS = ("choice", "choice, p", "integers", "multinomial", "permuted, all")
 
 
 @pytest.mark.parametrize("name", MANY)
+@pytest.mark.at_night("categorical")
 def test_ten_thousand_blocks_hold_a_kilobyte_each_at_most(name: str) -> None:
     """Building them takes no time worth speaking of: the layers are symbolic, which the number of objects shows."""
     from dask.optimization import cull

@@ -52,6 +52,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.at_night("four layers", "two tops", "gaussian stack")
 def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> None:
     model, rows = MACHINES[name](), ROWS.copy()
     if name in ("rbm", "stack"):

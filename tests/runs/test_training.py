@@ -83,6 +83,7 @@ DIVIDED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", DIVIDED)
 @pytest.mark.filterwarnings("ignore::nbm_xp.boltzmann.TrainingWarning")  # so few rows
+@pytest.mark.at_night("cd", "deep cd", "deep ptt")
 def test_minibatches_in_blocks_give_the_same_bytes_everywhere(
     name: str, tmp_path: pathlib.Path, two_workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

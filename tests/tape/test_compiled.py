@@ -274,6 +274,7 @@ else:
 
 
 @pytest.mark.skipif(why_not("jax") is not None, reason=str(why_not("jax")))
+@pytest.mark.at_night
 def test_graphs_run_in_32_bits() -> None:
     environment = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # what is asked for are dtypes
     environment.pop("JAX_ENABLE_X64", None)

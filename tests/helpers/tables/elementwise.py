@@ -138,16 +138,14 @@ def _choices() -> list[Case]:
     condition = np.asarray([[True, False, True], [False, False, True]])
     x, y = values(2, 3), values(3, low=0.31, high=1.7)
     return [
-        plain("where", condition, x, y),
-        plain("where", condition[:, :1], x, y),
+        plain("where", condition, x, y), plain("where", condition[:, :1], x, y),
         plain("where", condition, values(2, 3, dtype="float32"), y, label="mixed"),
         case("where", lambda xp, c, a: xp.where(c, a, 0.0), condition, x, label="scalar right"),
         case("where", lambda xp, c, a: xp.where(c, 1.0, a), condition, x, label="scalar left"),
         case("where", lambda xp, a, b: xp.where(a > b, a, b), x, y, label="of a comparison"),
         *(plain("clip", x, **bounds) for bounds in ({"min": -0.5, "max": 0.9}, {"min": -0.5}, {"max": 0.9}, {})),
-        plain("clip", whole(2, 3), 0, 2),
-        plain("clip", x, values(3, low=-1.1, high=-0.3), y),
-    ]
+        plain("clip", whole(2, 3), 0, 2), plain("clip", x, values(3, low=-1.1, high=-0.3), y),
+    ]  # fmt: skip
 
 
 CASES: list[Case] = [*_one_array(), *_two_arrays(), *_scalars(), *_constants(), *_choices()]

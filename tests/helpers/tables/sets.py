@@ -42,17 +42,15 @@ def _unique() -> list[Case]:
 def _members() -> list[Case]:
     table, some = whole(3, 4), np.asarray([0, 2, 7], dtype="int32")
     return [
-        plain("isin", table, some),
-        plain("isin", table, some, invert=True),
-        plain("isin", values(2, 3), values(2, 3)[0]),
-        plain("isin", table, values(3), label="mixed"),
+        plain("isin", table, some), plain("isin", table, some, invert=True),
+        plain("isin", values(2, 3), values(2, 3)[0]), plain("isin", table, values(3), label="mixed"),
         plain("isin", table, np.asarray([], dtype="int32"), label="nothing"),
         plain("isin", whole(0, 2), some, label="of no elements"),
         case("isin", lambda xp, x: xp.isin(x, 2), table, label="x·2"),
         case(
             "isin", lambda xp, x: xp.isin(2, x), table, label="2·x", reference=lambda xp, x: xp.asarray(xp.isin(2, x))
         ),
-    ]
+    ]  # fmt: skip
 
 
 CASES: list[Case] = [*_unique(), *_members()]

@@ -92,15 +92,14 @@ def _edges() -> list[Case]:
         cases.append(plain(name, values(3, dtype="float32"), fields={"rtol": 2e-6}))
     x, piece = values(3, 4), values(3, 2, low=-1.0)
     cases += [
-        plain("diff", x, n=0, label="not at all"),
-        plain("diff", values(1), label="of length 1"),
+        plain("diff", x, n=0, label="not at all"), plain("diff", values(1), label="of length 1"),
         # an axis found empty only at run time is sliced beyond its end, which array_api_strict rejects
         plain("diff", x, n=5, label="more often than can be", fields={"unknown": False}),
         Case("diff", lambda xp, a, b: xp.diff(a, prepend=b, append=b), (x, piece), label="prepend, append"),
         Case("diff", lambda xp, a, b: xp.diff(a, axis=0, append=b), (x, values(1, 4, low=-1.0)), label="append"),
         plain("count_nonzero", values(0, 2), axis=0, keepdims=True),
         plain("count_nonzero", whole(2, 3), axis=(0, 1), keepdims=True),
-    ]
+    ]  # fmt: skip
     return cases
 
 
