@@ -51,13 +51,14 @@ def resuming(folder: Place) -> str:
 
 
 @contextlib.contextmanager
-def disk_errors(folder: Place) -> Iterator[None]:
+def disk_errors(folder: Place, is_new: bool = False) -> Iterator[None]:
     """Raise `RunError` in place of an error of a store, a full disk or a file above the allowed size."""
     try:
         yield
     except StoreError as error:
-        hint = f". What was reported done is whole; resume the run by {resuming(folder)}"
-        raise RunError(f"{error.filename}: {error.strerror}{'' if error.errno == errno.ENOTSUP else hint}") from error
+        hint = f"What was reported done is whole; resume the run by {resuming(folder)}"
+        hint = "No run was begun" if is_new or error.errno == errno.ENOTSUP else hint
+        raise RunError(f"{error.filename}: {error.strerror}. {hint}") from error
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -180,7 +181,7 @@ class RunDirectory:
             "created": _now(),
             "model": None if model is None else type(model).__name__,
         }
-        with disk_errors(place):
+        with disk_errors(place, is_new=True):
             inputs = about, model, save
             lock = _make_objects(place, *inputs) if isinstance(place, ObjectPath) else _make(place, *inputs)
         run = cls(place, about)
@@ -326,11 +327,12 @@ class RunDirectory:
 def check_new(path: str | os.PathLike[str]) -> Place:
     """Return the path of a new run's directory; raise `FileExistsError` if it exists and is not an empty folder."""
     place = place_of(path, "directory")
-    if place.exists() and not place.is_dir():
-        raise FileExistsError(f"{place} is a file, and a run needs a directory")
-    if place.is_dir() and any(place.iterdir()):
-        how = f"resume the run in it by {resuming(place)}, or " if (place / _ABOUT).is_file() else ""
-        raise FileExistsError(f"{place} is not empty: {how}name another directory")
+    with disk_errors(place, is_new=True):
+        if place.exists() and not place.is_dir():
+            raise FileExistsError(f"{place} is a file, and a run needs a directory")
+        if place.is_dir() and any(place.iterdir()):
+            how = f"resume the run in it by {resuming(place)}, or " if (place / _ABOUT).is_file() else ""
+            raise FileExistsError(f"{place} is not empty: {how}name another directory")
     return place
 
 

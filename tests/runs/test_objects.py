@@ -88,6 +88,8 @@ def test_a_store_that_is_gone_ends_a_run_without_telling_secrets(
 
     with pytest.raises(RunError, match=r"the store failed 6 times, at last by .*resume the run by") as raised:
         RUNS["sample"](place, progress=gone)
+    with pytest.raises(RunError, match=r"the store failed 6 times, .* No run was begun$"):
+        RUNS["sample"](place / "other")
     monkeypatch.setattr(Flaky, "share", 0.0)
     assert "secret" not in str(raised.value) + "".join(RunDirectory.open(place).events)
     assert results_of(runs.resume(place).path) == whole("sample")
