@@ -170,6 +170,7 @@ def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[s
 
 @pytest.mark.parametrize("momentum", [0.0, 0.6])
 @pytest.mark.parametrize("penalty", ["l1_weights", "l2l1_weights"])
+@pytest.mark.at_night("l2l1_weights")
 def test_a_penalised_optimum_has_zero_among_its_subgradients(penalty: str, momentum: float) -> None:
     """Exact gradients, by enumeration, lead there; weights are exactly 0 where those leave them."""
     random, every = np.random.default_rng(0), np.array(list(np.ndindex(2, 2, 2, 2)), float)

@@ -22,7 +22,7 @@ PARTS = {"Results", "Mixing", "Cost", "Configuration", "Versions", "Log"}
 
 
 @pytest.mark.parametrize("name", ["sample", "weighed on the ladder", "glass", "transition", "train"])
-@pytest.mark.at_night("glass", "train")
+@pytest.mark.at_night("glass", "train", "weighed on the ladder")
 def test_a_page_has_all_parts_and_needs_nothing_else(name: str, tmp_path: pathlib.Path) -> None:
     run = RUNS[name](tmp_path / "a <run> & more")
     assert ran("report", str(run.path), "--output", f"{tmp_path}/page.html") == f"wrote {tmp_path}/page.html\n"

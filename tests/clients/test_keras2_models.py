@@ -278,6 +278,7 @@ def test_on_other_libraries(keras: Any, library: str) -> None:
     np.testing.assert_allclose(found, own.predict(x), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_example_learns_digits(keras: Any, tmp_path: pathlib.Path) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")

@@ -58,6 +58,7 @@ CASES = {"full": (FULL, "heat_bath"), "sparse": (SPARSE, "heat_bath"), "factors"
 
 
 @pytest.mark.parametrize(("case", "library"), on_libraries(CASES, EAGER))
+@pytest.mark.at_night("jax")
 def test_every_library_and_division_gives_the_same_bits(case: tuple[GraphMachine, str], library: Library) -> None:
     machine, rule = case
     whole, part = (

@@ -38,8 +38,7 @@ PROMISES: dict[str, Callable[[Generator], Any]] = (
     | {
         "many normals": lambda g: g.normal(size=100_001, dtype="float32"),
         "many uniforms": lambda g: g.random(1_000_000, "float32"),
-        "bytes": lambda g: np.frombuffer(g.bytes(9), "uint8"),
-        "child": lambda g: g.spawn(2)[1].random(9, "float32"),
+        "bytes": lambda g: np.frombuffer(g.bytes(9), "uint8"), "child": lambda g: g.spawn(2)[1].random(9, "float32"),
         "part": lambda g: g.split(2)[1].random(9, "float32"),
         "fold_in/name": lambda g: g.fold_in("weights").random(9, "float32"),
         "fold_in/number": lambda g: g.fold_in(-7).random(9, "float32"),
@@ -47,12 +46,11 @@ PROMISES: dict[str, Callable[[Generator], Any]] = (
         "jumped": lambda g: g.jumped(5).random(9, "float32"),
         "advance": lambda g: g.advance(12345).random(9, "float32"),
         "SeedSequence": lambda g: Generator(np.random.SeedSequence(SEED, spawn_key=(3,))).random(9, "float32"),
-        "seed/0": lambda g: Generator(0).random(9, "float32"),
-        "seed/1": lambda g: Generator(1).random(9, "float32"),
+        "seed/0": lambda g: Generator(0).random(9, "float32"), "seed/1": lambda g: Generator(1).random(9, "float32"),
         "seed/large": lambda g: Generator(10**40).random(9, "float32"),
         "six": lambda g: Generator((2026,) * 6).random(9, "float32"),
     }
-)
+)  # fmt: skip
 """Draws by name; each is given a generator at the seed, for NumPy."""
 
 

@@ -23,6 +23,7 @@ from nbm_xp.neon import Backend
 from nbm_xp.tape import evaluate, is_tensor
 from nbm_xp.tape import namespace as recorded
 from tests.golden.reader import Case, Hand, read
+from tests.helpers.libraries import AT_NIGHT
 
 SURFACES = {"keras1": keras1, "keras2": keras2, "natural_bm": natural_bm}
 BAD: dict[str, Any] = {
@@ -137,7 +138,7 @@ def test_bad_calls_say_what_is_at_fault(system: str, case: Case, as_variables: b
     before = configuration()
     short = []
     for argument in call.arguments():
-        for label, bad in BAD.items():
+        for label, bad in list(BAD.items())[slice(None) if AT_NIGHT else slice(as_variables, None, 2)]:
             try:
                 call(argument, bad)
             except FAILURES as error:

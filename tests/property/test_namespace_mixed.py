@@ -101,11 +101,9 @@ def test_arrays_lists_and_numbers(library: Library, lazy: str, default: str) -> 
             (K.bias_add(x=here, bias=row), x + 1.0),
             (K.batch_dot(x[:, None], library.array(x[:, :, None])), np.sum(x * x, axis=1)[:, None, None]),
             (K.in_top_k(*mixed((x, targets), library, lazy), 1), targets == 2),
-            (K.maximum(rows[0], whole), np.maximum(rows[0], x)),
-            (K.concatenate([rows, whole], axis=0), np.concatenate([rows, x])),
-            (K.pow(whole, 2), x**2),
-            (whole + np.float64(2.5), x + 2.5),
-        ):
+            (K.maximum(rows[0], whole), np.maximum(rows[0], x)), (whole + np.float64(2.5), x + 2.5),
+            (K.concatenate([rows, whole], axis=0), np.concatenate([rows, x])), (K.pow(whole, 2), x**2),
+        ):  # fmt: skip
             np.testing.assert_allclose(library.numpy(found), want, rtol=1e-6)
 
 

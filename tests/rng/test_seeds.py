@@ -112,6 +112,7 @@ def two_sided(z: float, of: int = 1) -> float:
 
 
 @pytest.mark.parametrize("name", NEAR)
+@pytest.mark.at_night("consecutive from far", "a bit apart", "second children", "random_state")
 def test_near_seeds_have_nothing_to_do_with_each_other(name: str) -> None:
     assert least_chance(NEAR[name]) > RARE
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")
 
 
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.at_night("clamped", "web", "train in blocks")
 def test_a_tree_holds_every_array_labelled_and_lazy(name: str, tmp_path: pathlib.Path) -> None:
     run = RUNS[name](tmp_path / "run")
     place = run.path / kind_of(run.kind).stored

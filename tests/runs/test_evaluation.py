@@ -144,6 +144,7 @@ def test_energies_and_draws_are_those_in_memory(tmp_path: pathlib.Path, name: st
 
 
 @pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
+@pytest.mark.at_night("rbm")
 def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: Any) -> None:
     whole = evaluate(model(), tmp_path / "whole", ROWS, reverse=True, **ASKED)
     lazy, how = dask.array.from_array(ROWS, chunks=(7, 20)), {"scheduler": Workers(n_workers=1), "checkpoint_every": 7}

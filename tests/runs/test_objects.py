@@ -64,6 +64,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectPath]:
 
 
 @pytest.mark.parametrize("name", RUNS)
+@pytest.mark.at_night("clamped", "evaluate", "weighed on the ladder", "web", "transition")
 def test_a_run_from_a_store_that_fails_is_that_of_a_folder(
     name: str, place: ObjectPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:

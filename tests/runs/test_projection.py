@@ -36,6 +36,7 @@ fsspec.register_implementation("counting", Counting, clobber=True)
 
 
 @pytest.mark.parametrize("name", [name for name in RUNS if not name.startswith("train")])
+@pytest.mark.at_night("clamped", "web", "weighed on the ladder")
 def test_a_run_takes_what_is_projected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found, tasks = projected(lambda directory: RUNS[name](directory)), list[int]()
 

@@ -40,8 +40,7 @@ CASES: list[Case] = [
     case("eye", lambda xp, x: xp.eye(3, 2, k=-1, dtype=xp.int64), MATRIX, label="k=-1"),
     *(plain(name, x, k=k) for name in ("tril", "triu") for x in (SQUARE, MATRIX, values(2, 3, 2)) for k in (0, 1, -1)),
     plain("meshgrid", values(2), values(3, low=0.1)),
-    plain("meshgrid", values(2), values(3, low=0.1), values(4, low=0.2), indexing="ij"),
-    plain("meshgrid", values(3)),
+    plain("meshgrid", values(2), values(3, low=0.1), values(4, low=0.2), indexing="ij"), plain("meshgrid", values(3)),
     case("asarray", lambda xp, x: xp.asarray(x), MATRIX),
     case("asarray", lambda xp, x: xp.asarray(x, dtype=xp.float32), MATRIX, label="other dtype", rtol=1e-6, order=0),
     case("asarray", lambda xp, x: xp.asarray(2.5, dtype=xp.float64) * x, MATRIX, label="number"),
@@ -61,7 +60,6 @@ CASES: list[Case] = [
     case("linspace", lambda xp, x: xp.linspace(0, 1, 0, dtype=xp.float64), MATRIX, label="none"),
     case("eye", lambda xp, x: xp.eye(2, 3, k=5, dtype=xp.float64), MATRIX, label="k=5"),
     case("eye", lambda xp, x: xp.eye(0, 3, dtype=xp.float64), MATRIX, label="of no elements"),
-    case("meshgrid", lambda xp, x: xp.meshgrid(), MATRIX, label="none"),
-    plain("tril", values(1, 1)),
+    case("meshgrid", lambda xp, x: xp.meshgrid(), MATRIX, label="none"), plain("tril", values(1, 1)),
     plain("triu", values(0, 3)),
-]
+]  # fmt: skip
