@@ -24,7 +24,7 @@ from nbm_xp.runs import RunDirectory, RunError
 from nbm_xp.runs.directory import check_new
 from nbm_xp.storage.arrays import check_claims
 
-from .errors import InputError
+from .output import InputError
 
 DATA_NAMES = ("digits", "digits:train", "digits:test")
 _USUAL_KEYS = {

@@ -16,9 +16,8 @@ from nbm_xp import runs
 from nbm_xp.files import Place
 from nbm_xp.runs import RunDirectory, Workers
 
-from .errors import resumable
 from .inputs import input_errors
-from .output import Bar, answer, signed, work_bar
+from .output import answer, resumable, signed, work_bar
 
 Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 
@@ -26,12 +25,13 @@ Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 def compute_run(
     label: str,
     out: Place,
-    work: Callable[[Bar, Any], RunDirectory],
+    work: Callable[..., RunDirectory],
     as_json: bool,
     where: Mapping[str, Any],
     *,
     unit: str = "sweeps",
     scale: int = 1,
+    note: Callable[[Any], str] | None = None,
     about: Found | None = None,
 ) -> None:
     """Compute a run, and print its results.
@@ -43,19 +43,22 @@ def compute_run(
     out : path-like
         The run's directory.
     work : callable
-        Called with the bar and the workers; returns the run.
+        Called with the arguments `scheduler` and `progress`, and with `note` a `callback`; returns the run.
     as_json : bool
         Whether to print JSON.
     where : mapping
         Values of the options of `Where`.
     unit, scale : optional
         See `work_bar`.
+    note : callable, optional
+        Text to show beside the bar, from the model that the callback is called with.
     about : mapping, optional
         Entries to print in addition to the results.
     """
     began = time.perf_counter()
     with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
-        run = work(bar, workers)
+        noted = {} if note is None else {"callback": lambda model: bar.note(note(model))}
+        run = work(scheduler=workers, progress=bar.advance, **noted)
         more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
     found = {**more, **runs.read_result(run.path), **(about or {})}
     answer(found, LINES[run.kind](found), as_json)

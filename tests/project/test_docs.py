@@ -99,7 +99,7 @@ def refuse_unknown(arguments: list[str]) -> None:
     "line", ["nbm-xp trian", "nbm-xp train --epoch 3", "nbm-xp train --n-iter few", "nox -s none", "pip install .[x]"]
 )
 def test_a_command_that_is_not_taken_is_found(line: str) -> None:
-    failing = pytest.importorskip("nbm_xp.cli.errors", reason="the command needs nbm_xp[app]")
+    failing = pytest.importorskip("nbm_xp.cli.output", reason="the command needs nbm_xp[app]")
     with pytest.raises((AssertionError, KeyError, failing._UsageError)):
         check_commands(Block("sh", line, 0))
 

@@ -10,8 +10,7 @@ import typer
 
 import nbm_xp
 
-from ..errors import Command, Group, InputError
-from ..output import console
+from ..output import Command, Group, InputError, console
 
 __all__ = ["app"]
 

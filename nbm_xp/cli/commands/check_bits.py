@@ -8,8 +8,7 @@ import typer
 
 from .. import inputs
 from ..digests import DRAWS, LENGTHS, digests, recorded
-from ..errors import InputError
-from ..output import answer, work_bar
+from ..output import InputError, answer, work_bar
 from . import options
 
 EXAMPLES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import tempfile
 from typing import Annotated, Any
@@ -11,8 +12,7 @@ import typer
 from nbm_xp import runs
 
 from .. import inputs
-from ..errors import InputError
-from ..output import Bar
+from ..output import InputError
 from ..results import UNITS, compute_run
 from . import options
 
@@ -69,9 +69,6 @@ def evaluate(
 
     with tempfile.TemporaryDirectory() as nowhere:
         place = pathlib.Path(nowhere) / "run" if out is None else out
-
-        def estimate(bar: Bar, workers: Any) -> runs.RunDirectory:
-            return runs.evaluate(machine, place, rows, scheduler=workers, progress=bar.advance, **settings)
-
         about = {"model": str(model), "data": data} | ({"run": None} if out is None else {})
-        compute_run("evaluating", place, estimate, as_json, where, unit=UNITS["evaluate"], about=about)
+        work = functools.partial(runs.evaluate, machine, place, rows, **settings)
+        compute_run("evaluating", place, work, as_json, where, unit=UNITS["evaluate"], about=about)

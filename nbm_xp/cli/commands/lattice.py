@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from nbm_xp import runs
 
 from .. import inputs
-from ..errors import InputError
+from ..output import InputError
 from ..results import UNITS, compute_run
 from . import options
 
@@ -51,14 +52,11 @@ def lattice(
     """
     lengths, points = inputs.whole_numbers(size, "--size"), _temperatures(temperatures)
     inputs.check_new_run(out)
-
-    def measure(bar: Any, workers: Any) -> runs.RunDirectory:
-        return runs.measure_lattice(
-            out, lengths * 2 if len(lengths) == 1 else lengths, points, periodic=periodic, coupling=coupling,
-            n_chains=n_chains, n_sweeps=n_sweeps, burn_in=burn_in, rule=rule, library=library,
-            checkpoint_every=checkpoint_every, random_state=seed, scheduler=workers, progress=bar.advance,
-        )  # fmt: skip
-
+    measure = functools.partial(
+        runs.measure_lattice, out, lengths * 2 if len(lengths) == 1 else lengths, points, periodic=periodic,
+        coupling=coupling, n_chains=n_chains, n_sweeps=n_sweeps, burn_in=burn_in, rule=rule, library=library,
+        checkpoint_every=checkpoint_every, random_state=seed,
+    )  # fmt: skip
     compute_run("measuring", out, measure, as_json, where, unit=UNITS["transition"])
 
 

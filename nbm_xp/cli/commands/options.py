@@ -12,7 +12,7 @@ import os
 import pathlib
 import re
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,12 +24,8 @@ from ..inputs import input_errors
 
 
 def panel(title: str) -> Callable[..., Any]:
-    """Return a function that declares options under a heading of the help: ``option(help, flags=(), **limits)``."""
-
-    def option(help: str, *, flags: Sequence[str] = (), **limits: Any) -> Any:
-        return typer.Option(*flags, help=help, rich_help_panel=title, **limits)
-
-    return option
+    """Return a function that declares options under a heading of the help: ``option(help, **limits)``."""
+    return lambda help, **limits: typer.Option(help=help, rich_help_panel=title, **limits)
 
 
 def path(text: str | os.PathLike[str]) -> Place:

@@ -10,8 +10,7 @@ import typer
 from nbm_xp.files import Place
 
 from .. import inputs
-from ..errors import InputError
-from ..output import answer
+from ..output import InputError, answer
 from . import options
 
 EXAMPLES = (

@@ -15,8 +15,7 @@ from nbm_xp.boltzmann.model import Model
 from nbm_xp.runs import Workers
 
 from .. import inputs
-from ..errors import InputError
-from ..output import answer
+from ..output import InputError, answer
 from . import options
 
 EXAMPLES = (

@@ -19,8 +19,7 @@ from nbm_xp.files import replacing, sizes_of
 from nbm_xp.runs import RunDirectory, RunError, open_dataset
 
 from .. import inputs
-from ..errors import InputError
-from ..output import answer
+from ..output import InputError, answer
 from ..results import LINES
 from . import options
 from .info import as_text, described

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Annotated, Any
 
@@ -10,8 +11,7 @@ import typer
 from nbm_xp import runs
 
 from .. import inputs
-from ..errors import InputError
-from ..output import Bar
+from ..output import InputError
 from ..results import UNITS, compute_run
 from . import options
 
@@ -33,8 +33,4 @@ def resume(
     run = inputs.run_at(path)
     if run is None:
         raise InputError(f"{path}: a model, and no run's directory")
-
-    def go_on(bar: Bar, workers: Any) -> runs.RunDirectory:
-        return runs.resume(path, scheduler=workers, progress=bar.advance)
-
-    compute_run("resuming", path, go_on, as_json, where, unit=UNITS[run.kind])
+    compute_run("resuming", path, functools.partial(runs.resume, path), as_json, where, unit=UNITS[run.kind])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import time
 from typing import Annotated, Any
@@ -19,8 +20,7 @@ from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.storage.arrays import save_arrays
 
 from .. import inputs
-from ..errors import InputError
-from ..output import Bar, answer
+from ..output import InputError, answer
 from ..results import compute_run
 from . import options
 
@@ -96,11 +96,7 @@ def sample(
     settings |= {"layers": inputs.whole_numbers(layers, "--layers"), "random_state": seed}
     if given is not None:
         settings["given"] = inputs.rows_for(machine, model, given, threshold, "train", missing=True)
-
-    def draw(bar: Bar, workers: Any) -> runs.RunDirectory:
-        return runs.sample(machine, out, scheduler=workers, progress=bar.advance, **settings)
-
-    compute_run("sampling", out, draw, as_json, where)
+    compute_run("sampling", out, functools.partial(runs.sample, machine, out, **settings), as_json, where)
 
 
 def _to_a_file(asked: dict[str, Any]) -> None:

@@ -17,8 +17,7 @@ from nbm_xp.boltzmann.training_methods import METHODS, training_method
 from nbm_xp.machines.units import kind_of
 
 from .. import inputs
-from ..errors import InputError
-from ..output import Bar, threads_for
+from ..output import InputError, threads_for
 from ..results import compute_run
 from . import options
 
@@ -108,7 +107,7 @@ def train(
         "identity": identity,
     }
 
-    def learn(bar: Bar, workers: Any) -> runs.RunDirectory:
+    def learn(**how: Any) -> runs.RunDirectory:
         return runs.train(
             model,
             out,
@@ -117,15 +116,16 @@ def train(
             sample_weight=sequence_weights(rows, identity) if identity else None,
             hours=hours,
             checkpoint_every=checkpoint_every,
-            scheduler=workers,
             notes={name: value for name, value in notes.items() if value is not None},
-            progress=bar.advance,
-            callback=lambda model: bar.note("".join(map(str, model.diagnostics_[-1:]))),
+            **how,
         )
 
     widths = model.layers_for(rows.shape[1]).sizes
     with threads_for(model.batch_size * max((low * high for low, high in itertools.pairwise(widths)), default=0)):
-        compute_run("training", out, learn, as_json, where, unit="rows", scale=rows.shape[0])
+        compute_run(
+            "training", out, learn, as_json, where, unit="rows", scale=rows.shape[0],
+            note=lambda model: "".join(map(str, model.diagnostics_[-1:])),
+        )  # fmt: skip
 
 
 def _machine(

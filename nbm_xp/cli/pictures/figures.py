@@ -33,8 +33,7 @@ from nbm_xp.runs import RunError, evaluate, open_dataset, open_samples, read_eva
 from nbm_xp.storage.arrays import map_array
 
 from .. import inputs
-from ..errors import InputError
-from ..output import signed
+from ..output import InputError, signed
 from ..results import Found
 from . import panels
 from .diagnostics import draw_diagnostics

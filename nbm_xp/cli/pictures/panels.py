@@ -96,12 +96,13 @@ def draw_states(states: Array, pixels: int, path: Place) -> None:
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
 FEW = 25  # largest number of points of a curve that get markers
 
+_COLUMNS = 10  # of images side by side
 _ROWS = 40  # number of chains of a binary unit, one per row
 
 
-def images(axes: Axes, rows: Array, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
+def images(axes: Axes, rows: Array, side: int | None, title: str) -> None:
     """Draw rows of units as a sheet of square images, or as a matrix if `side` is None."""
-    page = rows if side is None else sheet(rows, side, columns, gap=gap, fill=0.0)
+    page = rows if side is None else sheet(rows, side, _COLUMNS, gap=2, fill=0.0)
     shape: Any = "auto" if side is None else "equal"
     low, high = min(0.0, float(rows.min())), max(1.0, float(rows.max()))
     axes.imshow(page, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect=shape)
@@ -110,20 +111,13 @@ def images(axes: Axes, rows: Array, side: int | None, title: str, *, columns: in
         axes.set(xlabel="unit", ylabel="row")
 
 
-def strongest(weights: Array, count: int = 100) -> Array:
-    """Return the rows of weights with the largest norms, each divided by its largest absolute value."""
-    chosen = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")[:count]]
+def filters(axes: Axes, weights: Array, side: int | None, words: str = "blue: positive, orange: negative") -> None:
+    """Draw the weights of the 100 hidden units with the largest norms, each divided by its largest absolute value."""
+    chosen = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")[:100]]
     largest = np.abs(chosen).max(axis=1, keepdims=True)
-    return chosen / np.where(largest > 0, largest, 1.0)
-
-
-def filters(
-    axes: Axes, weights: Array, side: int | None, *, columns: int = 10, words: str = "blue: positive, orange: negative"
-) -> None:
-    """Draw the weights of the hidden units with the largest norms; blue is positive, orange negative."""
-    shown = strongest(weights)
+    shown = chosen / np.where(largest > 0, largest, 1.0)
     colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
-    page = shown if side is None else sheet(shown, side, columns, gap=1)
+    page = shown if side is None else sheet(shown, side, _COLUMNS)
     shape: Any = "auto" if side is None else "equal"
     axes.imshow(page, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect=shape)
     _titled(axes, f"{len(shown)} filters ({words})", side)
@@ -139,15 +133,13 @@ def _titled(axes: Axes, title: str, side: int | None) -> None:
         axes.set_axis_off()
 
 
-def learning_curve(
-    axes: Axes, epochs: Sequence[int], series: Mapping[str, Sequence[float]], value: str, title: str = "Learning curve"
-) -> None:
+def learning_curve(axes: Axes, epochs: Sequence[int], series: Mapping[str, Sequence[float]], value: str) -> None:
     """Draw series of values over epochs, with the last value of each in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
         marker = "o" if len(epochs) <= FEW else ""  # many markers would hide the line
         axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
-    along_epochs(axes, epochs, title, value, "upper left")  # most curves rise
+    along_epochs(axes, epochs, "Learning curve", value, "upper left")  # most curves rise
 
 
 def along_epochs(axes: Axes, epochs: Sequence[int], title: str, value: str, legend: Any = "best") -> None:
@@ -177,9 +169,8 @@ def agreement(axes: Axes, data: Array, model: Array, title: str) -> None:
 def contacts(axes: Axes, scores: Array) -> None:
     """Draw scores of pairs of sites above the diagonal, and below it the highest ones, as many as there are sites."""
     sites = len(scores)
-    above = np.where(
-        np.triu(np.ones((sites, sites), bool), 4), scores, np.nan
-    )  # neighbours along the chain are coupled
+    # neighbours along the chain are coupled
+    above = np.where(np.triu(np.ones((sites, sites), bool), 4), scores, np.nan)
     order = np.argsort(np.where(np.isnan(above), -np.inf, above), axis=None)[::-1]
     first, second = np.divmod(order[: min(sites, int(np.isfinite(above).sum()))], sites)
     shades = LinearSegmentedColormap.from_list("shades", ["white", BLUE, INK])
