@@ -9,7 +9,6 @@ from nbm_xp.machines.diagnostics import MixingWarning, monte_carlo_error
 from nbm_xp.namespace.kernels import register_core_kernels
 from nbm_xp.package import public_names
 
-from .cuts import cut_value, max_cut
 from .energy_model import ClampWarning
 from .exact import enumerated, onsager, strip_energy, strip_log_partition
 from .families import (
@@ -22,7 +21,7 @@ from .families import (
     sherrington_kirkpatrick,
 )
 from .graph import Graph, as_graph
-from .machine import GraphMachine
+from .machine import GraphMachine, cut_value, max_cut
 from .measures import autocorrelation_time, binder, diagnose, jackknife_error, specific_heat
 from .tempering import placed_ladder
 

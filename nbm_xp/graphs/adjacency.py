@@ -89,10 +89,14 @@ def _in_turn(begins: Array, neighbours: Array) -> tuple[Array, tuple[int, int] |
     return host.asarray(colours, dtype=host.int32), None
 
 
-def entries_of(units: Array, begins: Array) -> tuple[Array, Array]:
-    """Return the indices of all entries in the rows of `units`, and for each entry the index of its unit in `units`."""
+def in_runs(begins: Array, counts: Array) -> Array:
+    """Return the indices in runs of `counts` consecutive indices, from each of `begins`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_runs(np.asarray([4, 0]), np.asarray([2, 3])).tolist()
+    [4, 5, 0, 1, 2]
+    """
     host = host_namespace()
-    lengths = begins[units + 1] - begins[units]
-    of = host.repeat(host.arange(units.shape[0], dtype=host.int64), lengths)
-    within = host.arange(of.shape[0], dtype=host.int64) - (host.cumulative_sum(lengths) - lengths)[of]
-    return begins[units][of] + within, of
+    return host.repeat(begins - host.cumulative_sum(counts) + counts, counts) + host.arange(int(host.sum(counts)))

@@ -20,10 +20,13 @@ from .adjacency import Rows
 from .chain_groups import ChainGroup, Step
 from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
 from .layout import Layout, multiples_of
+from .moves import LANES
 from .shards import Shard
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
-_ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
+_ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS, _NO_COUPLINGS = (
+    np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32", "float64")
+)
 _WORTH_A_RUN: Final = 8  # least average length of runs, in slots, for which runs are used
 MOST_SUM: Final = 2000  # largest sum of multiples for which a table is made
 _FEW_LEVELS: Final = 8  # largest number of levels that are compared in sequence; with more, the table is indexed
@@ -210,10 +213,6 @@ def words(
     return out, moved.reshape(6, -1).view(np.int32).T
 
 
-_LANES: Final = 64
-_NO_COUPLINGS = np.empty(0)
-
-
 @lru_cache(maxsize=8)
 def _lanes(group: ChainGroup) -> Array:
     """Return the initial states of the chains' streams, of shape (6, lanes * chains)."""
@@ -266,9 +265,9 @@ class Bricks:
         if not runs.places.size:
             return
         begins = self.group.begins(runs.slots, sweep)
-        rows = begins // _LANES
+        rows = begins // LANES
         which, jumps = _jumps(rows)
-        lanes = _lanes(self.group).reshape(6, _LANES, -1)
+        lanes = _lanes(self.group).reshape(6, LANES, -1)
         for chain, states in enumerate(flat):
             functions["graph_brick"](
                 runs.places, runs.counts, begins, runs.odd, which, jumps, _row(int(rows[0])),
@@ -295,10 +294,10 @@ def part(group: ChainGroup, shard: Shard, whole: Array, here: slice, step: Step)
     if not slots.size:
         return
     if ("jumps", step.colour) not in layout.kept:
-        which, jumps = _jumps(slots // _LANES)
+        which, jumps = _jumps(slots // LANES)
         layout.kept["jumps", step.colour] = which.astype(np.int32), jumps
     which, jumps = layout.kept["jumps", step.colour]
-    row = _row((step.sweep + 1) * group.numbers.steps + int(slots[0]) // _LANES)
+    row = _row((step.sweep + 1) * group.numbers.steps + int(slots[0]) // LANES)
     beta = np.asarray([group.betas])
     couplings, multiples, _, levels, table = _rule_of(layout, values, group.rule, beta)
     functions["graph_part"](

@@ -13,9 +13,9 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array
 
-from .factors import checked_factors
 from .graph import Lattice, as_graph, finite, on_host
 from .layout import Layout, components, laid_out, resolution_of, reweighed, rounded
+from .terms import checked_factors
 
 Clamp = tuple[Array, Array]  # clamped units, int64, in increasing order, and their values, int8
 

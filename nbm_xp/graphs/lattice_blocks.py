@@ -23,6 +23,7 @@ from nbm_xp.machines import Array
 from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.errors import positive_int
 
+from .adjacency import in_runs
 from .chains import Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import Lattice, odd_rings, row_starts, uniform_value
@@ -204,10 +205,7 @@ class SlotRuns(NamedTuple):
 
     def each(self) -> tuple[Array, Array]:
         """Return the position of each unit, and the half of the row that it is in."""
-        host = host_namespace()
-        total = int(host.sum(self.counts))
-        within = host.arange(total) - host.repeat(host.cumulative_sum(self.counts) - self.counts, self.counts)
-        return host.repeat(self.places, self.counts) + within, host.repeat(self.odd, self.counts)
+        return in_runs(self.places, self.counts), host_namespace().repeat(self.odd, self.counts)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from nbm_xp.namespace import array_namespace, asarray, convert, dtype_of, host_n
 from nbm_xp.namespace.kernels import or_kernel
 
 from .adjacency import Rows, colours_of, neighbour_rows, reordered_rows
-from .factors import factor_entries, joined_pairs
 from .graph import Graph, uniform_value
-from .terms import Colour, Terms, products
+from .terms import Colour, Terms, factor_entries, joined_pairs, products
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ from nbm_xp.tape import value_and_grad
 
 from .adjacency import neighbour_rows
 from .energy_model import EnergyModel
-from .factors import factor_entries
-from .terms import products
+from .terms import factor_entries, products
 
 FEW_UNITS = 2048  # largest number of units (of values, of matrices) with a dense table: a product is faster than sums
 MOST_ENTRIES = 2**28
@@ -149,9 +148,8 @@ class Neighbourhood:
             each = xp.repeat(weights, states.shape[1] // q)[:, None]
             left = xp.reshape(xp.permute_dims(xp.reshape(states, (-1, q, n)), (0, 2, 1)), (-1, n * q))
             alike, all_positive = bool(xp.all(each == each[:1, :])), bool(xp.all(each >= 0))
-            left = (
-                xp.astype(left, dtype_of(xp, "float32")) if alike else left * xp.sqrt(xp.abs(each))
-            )  # numbers of rows
+            # equal weights: products are numbers of rows, exact in float32
+            left = xp.astype(left, dtype_of(xp, "float32")) if alike else left * xp.sqrt(xp.abs(each))
             right = left if alike or all_positive else left * xp.sign(each)
             pairs = xp.reshape(xp.matmul(xp.matrix_transpose(left), right), (n, q, n, q))
             pairs = xp.take(xp.reshape(xp.permute_dims(pairs, (0, 2, 1, 3)), (n * n, q, q)), self.places, axis=0)

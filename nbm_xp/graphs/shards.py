@@ -18,7 +18,7 @@ from nbm_xp.namespace import array_namespace, host_namespace, is_array, kernel
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import is_there, need
 
-from .adjacency import entries_of
+from .adjacency import in_runs
 from .chain_groups import ChainGroup, Step
 from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
@@ -296,10 +296,12 @@ def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> lis
     clamped = host.full((units,), FREE, dtype=host.int8)
     if clamp is not None:
         clamped[host.argsort(layout.order)[clamp[0]]] = clamp[1]
-    joined, halos = [], []
+    degrees, entries, halos = [], [], []
     for number, slots in enumerate(own):
-        joined.append(layout.neighbours[entries_of(slots, layout.begins)[0]])
-        halo = host.unique_values(joined[-1][numbers[joined[-1]] != number])
+        degrees.append(layout.begins[slots + 1] - layout.begins[slots])
+        entries.append(in_runs(layout.begins[slots], degrees[-1]))
+        joined = layout.neighbours[entries[-1]]
+        halo = host.unique_values(joined[numbers[joined] != number])
         halos.append(host.astype(halo[host.argsort(numbers[halo], stable=True)], host.int64))
     owners = [numbers[halo] for halo in halos]
     places, found = host.zeros((units,), dtype=host.int32), []
@@ -307,12 +309,10 @@ def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> lis
         places[slots], places[halo] = host.arange(slots.shape[0]), host.arange(halo.shape[0]) + slots.shape[0]
         near, counts = host.unique_counts(owners[number])
         shown = [places[halos[other][owners[other] == number]] for other in near.tolist()]
-        entries, _ = entries_of(slots, layout.begins)
-        degrees = layout.begins[slots + 1] - layout.begins[slots]
         found.append(Shard(
             host.asarray(layout.ends), slots, halo,
-            host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)]),
-            places[joined[number]], layout.couplings[entries], layout.fields[slots, ...],
+            host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees[number])]),
+            places[layout.neighbours[entries[number]]], layout.couplings[entries[number]], layout.fields[slots, ...],
             near, host.cumulative_sum(counts), host.concat([places[:0], *shown]),
             host.cumulative_sum(host.asarray([some.shape[0] for some in shown], dtype=host.int64)), clamped[slots],
         ))  # fmt: skip

@@ -1,5 +1,8 @@
 """Terms of local fields: sums over the edges, and the factors, of the units of one colour.
 
+Factors are products of three or four units in the energy; the number after the last unit's stands for no unit. No two
+units of a factor have the same colour, so units of one colour are independent given the others.
+
 Contract: an entry is the part of a unit in an edge or a factor. Its term is a coupling times the product of the states
 of the other units, or, for Potts units, a row of the coupling's matrix, which the state of the other unit chooses. Sums
 are exact in any order (see `layout`).
@@ -7,10 +10,16 @@ are exact in any order (see `layout`).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from operator import index
+from typing import Any
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
+from nbm_xp.machines.rows import shortened
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, is_array, to_numpy
+
+from .graph import Graph
 
 
 def products(states: Array, units: Array) -> Array:
@@ -116,3 +125,47 @@ class Colour:
             local = edges.sums(xp, xp.reshape(xp.take(weights, rows, axis=0), (entries, chains * count)))
             local = xp.permute_dims(xp.reshape(local, (edges.slots, chains, count)), (2, 0, 1))
         return local + xp.matrix_transpose(self.fields)[:, :, None]
+
+
+def checked_factors(factors: Any, units: int) -> Array:
+    """Validate factors; return the units of each, int64 of shape (factors, 4), where `units` stands for none.
+
+    Raises
+    ------
+    ValueError
+        If a factor has not three or four different units.
+
+    Examples
+    --------
+    >>> checked_factors([[0, 1, 2], [4, 3, 1, 0]], 5).tolist()
+    [[0, 1, 2, 5], [4, 3, 1, 0]]
+    """
+    host, given = host_namespace(), to_numpy(factors).tolist() if is_array(factors) else factors or []
+    try:
+        rows = [[index(unit) for unit in row] for row in given]
+        if any({len(row), len(set(row))} not in ({3}, {4}) or min(row) < 0 or max(row) >= units for row in rows):
+            raise ValueError
+    except (TypeError, ValueError):
+        wanted = f"rows of three or four different units from 0 to {units - 1}"
+        raise ValueError(f"factors must be {wanted}, got {shortened(repr(given))}") from None
+    padded = [row + [units] * (4 - len(row)) for row in rows]
+    return host.reshape(host.asarray(padded, dtype=host.int64), (-1, 4))
+
+
+def joined_pairs(graph: Graph, factors: Array) -> tuple[Array, Array]:
+    """Return the two units of all pairs that an edge or a factor joins, each pair once."""
+    host, n = host_namespace(), graph.units
+    columns = [(graph.first, graph.second), *itertools.combinations(factors.T, 2)]
+    pairs = host.sort(host.concat([host.stack(pair, axis=1) for pair in columns]), axis=1)
+    pairs = host.unique_values(pairs[pairs[:, 1] < n] @ host.asarray([n, 1]))
+    return pairs // n, pairs % n
+
+
+def factor_entries(factors: Array) -> tuple[Array, Array]:
+    """Return for each unit of each factor the unit, and the factor's other units, of shape (entries, 3).
+
+    The first units of all factors come first, then their second units, and so on.
+    """
+    host = host_namespace()
+    others = host.concat([host.roll(factors, -k, axis=1)[:, 1:] for k in range(factors.shape[1])])
+    return host.reshape(factors.T, (-1,)), others
