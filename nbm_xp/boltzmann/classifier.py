@@ -198,9 +198,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, missing=True, owner=type(self).__name__)
         self.rbm_.state_.same_library(X)
-        return self.rbm_._by_rows(X, self.rbm_.state_.function("classes", self._compile_scores), self._average_scores)[
-            0
-        ]
+        scores = self.rbm_.state_.function("classes", self._compile_scores)
+        return self.rbm_._by_rows(X, scores, self._average_scores)[0]
 
     def _average_scores(self, X: Array) -> list[Array]:
         """Return the logarithms of average probabilities of classes: see `MissingValuesMixin._by_rows`."""

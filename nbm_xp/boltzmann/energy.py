@@ -107,9 +107,10 @@ def local_field(parameters: Parameters, layer: int, state: State) -> Array:
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
         if layer not in (low, high) or weights is None:
             continue
-        part = (
-            _upwards(parameters, weights, state[low]) if layer == high else _downwards(parameters, weights, state[high])
-        )
+        if layer == high:
+            part = _upwards(parameters, weights, state[low])
+        else:
+            part = weights @ state[high] if parameters.in_columns else B.dot(state[high], B.transpose(weights))
         total = part if total is None else total + part
     if parameters.biases[layer] is None:
         return total
@@ -120,11 +121,6 @@ def local_field(parameters: Parameters, layer: int, state: State) -> Array:
 def _upwards(parameters: Parameters, weights: Array, state: Array) -> Array:
     """Return the contribution of the lower layer of a connection to the local field of the higher one."""
     return weights.mT @ state if parameters.in_columns else B.dot(state, weights)
-
-
-def _downwards(parameters: Parameters, weights: Array, state: Array) -> Array:
-    """Return the contribution of the higher layer of a connection to the local field of the lower one."""
-    return weights @ state if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Array:

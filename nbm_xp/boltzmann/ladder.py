@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from nbm_xp import natural_bm as B
@@ -31,10 +31,9 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 
 from .bridging import LadderEstimate, bennett, disagreement, overlap
 from .chains import Chains, Machine, States, beside, in_order
-from .energy import Parameters, decoded, free_energy, local_field, shape_of, sweep
-from .partition import constant, log_partition_of_biases
+from .energy import Parameters, decoded, free_energy, local_field, log_partition_without_weights, sweep
+from .partition import constant
 from .recording import Form, Recorded, State
-from .storage import LADDER, names
 
 STEPS = 400  # default number of steps on a ladder, for chains to reach equilibrium and for estimates of log Z
 
@@ -175,13 +174,6 @@ class Ladder:
             free_energy(self.rungs, below, known={layer: part[:-1, :, :] for layer, part in inputs.items()}),
             free_energy(self.top, above, known={layer: part[-1, :, :] for layer, part in inputs.items()}),
         )
-
-
-def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Array]) -> Ladder:
-    """Return the ladder of a machine from the named arrays of its training."""
-    topology = parameters.topology
-    rungs = Parameters.of(topology, (arrays[LADDER + name] for name in names(topology)), in_columns=True)
-    return Ladder(rungs, replace(parameters, in_columns=True), shape_of(rungs.biases[0])[0])
 
 
 def _split(state: Sequence[Array]) -> tuple[State, State]:
@@ -328,7 +320,8 @@ def estimate(machine: Machine, up: Array, down: Array) -> LadderEstimate:
     """
     xp, count = host_namespace(), len(machine.topology.connections)
     up, down = (asarray(to_numpy(part), xp, "float64") for part in (up, down))
-    base = log_partition_of_biases(machine.topology, [to_numpy(bias[0, :]) for bias in machine.ladder[count:]])
+    biases = [constant(to_numpy(bias[0, :]), "float64") for bias in machine.ladder[count:]]
+    base = float(B.eval(log_partition_without_weights(machine.topology, biases)))
     (rise, error), apart = bennett(up, down), disagreement(up, down)
     acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
     looks = down[:, -1, :].T

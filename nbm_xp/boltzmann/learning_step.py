@@ -160,7 +160,8 @@ def record_update(learner: Learner, sums: Sequence[Array]) -> Updates:
     if learner.balance is not None:
         offsets, updates = learner.balance.followed(moments)
     elif learner.offsets is not None:
-        offsets = sliding_means(moments, learner.offsets)
+        pairs = zip(learner.offsets, moments, strict=True)
+        offsets = [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in pairs]
         updates = list(zip(learner.offsets, offsets, strict=True))
     if offsets is not None:
         slopes = centred(parameters, slopes, offsets)
@@ -272,11 +273,6 @@ def plain_steps(parameters: Parameters, steps: Sequence[Array], offsets: Sequenc
     count = len(parameters.weights)
     shifts = _shifts(parameters, steps[:count], offsets)
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
-
-
-def sliding_means(means: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """Return the offsets, Variables of each layer, moved towards the means of the data."""
-    return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]
 
 
 _TINY = 1e-12

@@ -15,7 +15,7 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.enumeration import state_digits
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, use_backend, wide_dtypes
 
-from .energy import Parameters, free_energy, log_partition_without_weights
+from .energy import Parameters, free_energy
 from .topology import Topology
 
 _LARGEST = 20  # bits of the enumerated states
@@ -84,11 +84,6 @@ def split(parameters: Parameters, layers: Sequence[int], numbers: Array) -> list
 def constant(value: Array, dtype: str) -> Array:
     """Return numbers as a constant of a graph: in host memory, which combines with parameters of any library."""
     return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
-
-
-def log_partition_of_biases(topology: Topology, biases: Sequence[Array]) -> float:
-    """Return log Z of a model without weights, from the biases of its layers."""
-    return float(B.eval(log_partition_without_weights(topology, [constant(bias, "float64") for bias in biases])))
 
 
 def log_z_of(known: Any, name: str = "log_z") -> float:

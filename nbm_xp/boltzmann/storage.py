@@ -31,9 +31,6 @@ BALANCE = "balance."  # prefix of the arrays of `learning_step.Balance`
 
 MEAN = "mean."  # prefix of the arrays of the mean of the parameters over the last steps
 
-# Prefixes of the arrays that training resumes from, except those of optimizers
-NEGATIVE = ("chain.", LADDER, BALANCE, MEAN)
-
 STREAMS = "streams."  # prefix of the states of random streams
 
 # Suffixes of other file formats

@@ -29,6 +29,7 @@ equality", NeurIPS 2023.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams, Updates
@@ -40,8 +41,8 @@ from . import storage
 from .annealing import base_model
 from .bridging import LadderEstimate
 from .chains import Machine
-from .energy import encoded, free_energy, shape_of, variable
-from .ladder import Ladder, LadderChains, estimate, ladder_of_arrays, moved
+from .energy import Parameters, encoded, free_energy, shape_of, variable
+from .ladder import Ladder, LadderChains, estimate, moved
 from .negative_phase import NegativePhase, tree_sums
 from .partition import constant
 from .recording import State, repeated
@@ -70,7 +71,10 @@ class TemperedChains(NegativePhase):
     @property
     def ladder(self) -> Ladder:
         """The machines of the ladder and the machine in training."""
-        return ladder_of_arrays(self.parameters, self.arrays)
+        topology = self.parameters.topology
+        named = (self.arrays[LADDER + name] for name in storage.names(topology))
+        rungs = Parameters.of(topology, named, in_columns=True)
+        return Ladder(rungs, replace(self.parameters, in_columns=True), shape_of(rungs.biases[0])[0])
 
     @property
     def chains(self) -> int:

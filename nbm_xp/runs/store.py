@@ -157,12 +157,8 @@ def write_chunk(place: Place, array: Stored, index: Sequence[int], values: Any) 
         values = whole
     coder = blosc.Blosc(cname="zstd", clevel=1, shuffle=blosc.BITSHUFFLE)
     content = coder.encode(np.ascontiguousarray(values, dtype=array.dtype))
-    write_whole(chunk_path(place, array, index), content + crc32c(content).to_bytes(4, "little"))
-
-
-def chunk_path(place: Place, array: Stored, index: Sequence[int]) -> Place:
-    """Return the path of a chunk's file."""
-    return place / array.name / ".".join(["c", *map(str, index)])
+    path = place / array.name / ".".join(["c", *map(str, index)])
+    write_whole(path, content + crc32c(content).to_bytes(4, "little"))
 
 
 def finish(place: Place, arrays: Sequence[Stored]) -> None:
