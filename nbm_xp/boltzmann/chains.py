@@ -31,7 +31,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.namespace.batches import block_namespace, is_tiled
+from nbm_xp.namespace.blocks import block_namespace, is_tiled
 
 from .recording import Form, Recorded, record_start, record_sweep
 from .state import MachineState

@@ -34,7 +34,7 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
-from nbm_xp.namespace.batches import is_tiled
+from nbm_xp.namespace.blocks import is_tiled
 
 from . import storage
 from .diagnostics import Diagnostics

@@ -151,14 +151,10 @@ def require_eager(what: str, values: Iterable[Any] = ()) -> None:
     >>> import numpy as np
     >>> require_eager("a random draw", [np.ones(2)])
     """
-    if "torch" in sys.modules and ("torch._dynamo" in sys.modules or any(map(_is_torch, values))):
+    if "torch" in sys.modules and ("torch._dynamo" in sys.modules or "torch" in map(dispatch.library_of, values)):
         own = kernel("compiling.require_eager", "torch")
         assert own is not None
         own(what, values)
-
-
-def _is_torch(value: Any) -> bool:
-    return dispatch.library_of(value) == "torch"
 
 
 def is_traced(values: Iterable[Any]) -> bool:

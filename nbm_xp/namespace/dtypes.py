@@ -160,7 +160,7 @@ def running_dtype(xp: Any, name: Any) -> Any:
     """
     known = dtype_name(name)
     if known in _HALF and libraries.name_of_namespace(xp) == "jax":
-        known = known if jax_is_wide() else _HALF[known]
+        known = known if importlib.import_module("jax").config.jax_enable_x64 else _HALF[known]
     return dtype_of(xp, known)
 
 
@@ -330,8 +330,3 @@ def wide_jax() -> AbstractContextManager[Any]:
     owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
     context: AbstractContextManager[Any] = owner.enable_x64(True)
     return context
-
-
-def jax_is_wide() -> bool:
-    """Whether JAX's 64-bit types are enabled."""
-    return bool(importlib.import_module("jax").config.jax_enable_x64)

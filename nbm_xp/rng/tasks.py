@@ -29,7 +29,7 @@ from nbm_xp.namespace import (
     wide_dtypes,
     with_derivatives,
 )
-from nbm_xp.namespace.batches import block_namespace
+from nbm_xp.namespace.blocks import block_namespace
 from nbm_xp.namespace.compiling import strictly_rounded
 from nbm_xp.namespace.errors import say_lack
 from nbm_xp.namespace.libraries import HOST

@@ -13,7 +13,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
-from nbm_xp.namespace import batches, is_lazy
+from nbm_xp.namespace import blocks as library
+from nbm_xp.namespace import is_lazy
 
 from .dtypes import as_dtype
 from .graph import OUTPUT, PLACEHOLDER, VARIABLE, Node, Result, leaf, reachable
@@ -161,14 +162,14 @@ class Batches:
 
     def run(self, xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
         """Return the results for arrays, one for each leaf."""
-        blocks = batches.block_namespace(xp, arrays)
+        blocks = library.block_namespace(xp, arrays)
         if blocks not in self._plans:
             self._plans[blocks] = compile_plan(self.leaves, self.results, blocks, givens=self.givens)
         wanted = [
-            batches.BatchResult(len(node.shape), str(node.dtype), partial(self._shape_of, node, arrays), axis, how)
+            library.BatchResult(len(node.shape), str(node.dtype), partial(self._shape_of, node, arrays), axis, how)
             for node, (axis, how) in zip(self.results, self._places, strict=True)
         ]
-        return batches.in_blocks(xp, self._plans[blocks], arrays, self.axes, wanted)
+        return library.in_blocks(xp, self._plans[blocks], arrays, self.axes, wanted)
 
     def _shape_of(self, node: Node, arrays: Sequence[Any], length: Any) -> tuple[Any, ...]:
         """Return the shape of a result for a block of this length; NaN for unknown lengths."""

@@ -26,7 +26,7 @@ from .operations import (
     declare,
     same_as_first,
 )
-from .tensor import Tensor, record, record_several
+from .tensor import Tensor, is_tensor, record, record_several
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,7 +103,7 @@ def composite(
 
         @wraps(body)
         def function(*args: Any, **keywords: Any) -> Any:
-            if not (isinstance(args[0], Tensor) if arrays == 1 and args else _any_tensor(args[:arrays])):
+            if not (isinstance(args[0], Tensor) if arrays == 1 and args else any(map(is_tensor, args[:arrays]))):
                 return body(*args, **keywords)
             given = dict(zip(keys, args[arrays:], strict=False))
             settings = {p.name: p.default for p in options} | given | keywords
@@ -117,10 +117,6 @@ def composite(
         return function  # type: ignore[return-value]
 
     return decorate
-
-
-def _any_tensor(values: tuple[Any, ...]) -> bool:
-    return any(isinstance(value, Tensor) for value in values)
 
 
 def operation(

@@ -157,7 +157,7 @@ class Tensor(Operators):
     @property
     def shape(self) -> tuple[Size, ...]:
         """Lengths of the axes; a length known only at run time is a `Length`."""
-        return public_shape(self.node)
+        return tuple(map(public_length, self.node.shape))
 
     @property
     def dtype(self) -> DType:
@@ -358,11 +358,6 @@ def _is_open(node: Node) -> bool:
 def is_tensor(value: object) -> bool:
     """Return whether a value is a Tensor."""
     return isinstance(value, Tensor)
-
-
-def public_shape(node: Node) -> tuple[Size, ...]:
-    """Return the shape of a node with integers for all known lengths."""
-    return tuple(map(public_length, node.shape))
 
 
 def as_tensor(value: Any) -> Tensor:

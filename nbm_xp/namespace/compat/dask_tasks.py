@@ -58,7 +58,7 @@ def _call(work: _Work, *arrays: Any) -> tuple[Any, ...]:
 def in_blocks(
     plan: Callable[..., tuple[Any, ...]], arrays: Sequence[Any], axes: Mapping[int, int], results: Sequence[Any]
 ) -> list[Any]:
-    """See `nbm_xp.namespace.batches.in_blocks`."""
+    """See `nbm_xp.namespace.blocks.in_blocks`."""
     from nbm_xp.namespace import dtype_of, library_name
 
     xp = block_namespace(arrays)
