@@ -54,13 +54,17 @@ def gradients(
         raise TypeError(f"tree must be an op-tree, got {type(tree).__name__}")
     if not isinstance(buffers, (list, tuple)):
         raise TypeError(f"buffers must be a list of Buffers, got {type(buffers).__name__}")
-    for buffer in buffers:
-        if not isinstance(buffer, Buffer):
-            raise TypeError(f"buffers must hold Buffers, got {type(buffer).__name__}")
+    _check_buffers(buffers, "buffers")
     backend = tree.backend
     weighted = tree if error is None else arithmetic.multiply(tree, error)
     found = tape.gradients(reductions.sum(weighted), list(buffers), disconnected)
     return [tree_of(gradient, backend) for gradient in found]
+
+
+def _check_buffers(buffers: Sequence[Any], name: str) -> None:
+    for buffer in buffers:
+        if not isinstance(buffer, Buffer):
+            raise TypeError(f"{name} must hold Buffers, got {type(buffer).__name__}")
 
 
 if TYPE_CHECKING:
@@ -128,9 +132,7 @@ class Autodiff:
         TypeError
             If an element is not a buffer.
         """
-        for tensor in tensors:
-            if not isinstance(tensor, Buffer):
-                raise TypeError(f"tensors must hold Buffers, got {type(tensor).__name__}")
+        _check_buffers(tensors, "tensors")
         roots = list({id(tensor.root): tensor.root for tensor in tensors}.values())
         found = gradients(self.op_tree, roots, self.next_error, disconnected="zero")
         slopes = {id(root): slope for root, slope in zip(roots, found, strict=True)}
@@ -172,9 +174,7 @@ class Autodiff:
         TypeError, ValueError
             If an element is not a buffer, or the shapes do not fit. Nothing is written in that case.
         """
-        for buffer in gradients:
-            if not isinstance(buffer, Buffer):
-                raise TypeError(f"gradients must hold Buffers, got {type(buffer).__name__}")
+        _check_buffers(gradients, "gradients")
         trees = self.get_grad_op_tree(tensors)
         if len(trees) != len(gradients):
             raise ValueError(f"gradients must be one for each of {len(trees)} tensors, got {len(gradients)}")
