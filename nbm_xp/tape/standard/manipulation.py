@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import common_dtype
 from ..graph import Node
-from ..lengths import Size, known, maximum_length, product, same_length, same_shape
+from ..lengths import known, maximum_length, product, same_length, same_shape
 from ..operations import LINEAR_TAG, Joint, declare, same_as_first
 from ..tensor import Tensor, as_tensor, record
 from .data_types import cast
@@ -46,7 +46,9 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
         rest = product(sizes)
         if rest == 0 and type(rest) is int:
             raise ValueError(f"shape {tuple(items)} leaves the length at -1 open where another is 0")
-        _check_divides(count, rest, x, items)
+        known_count, known_rest = known(count), known(rest)
+        if known_count is not None and known_rest and known_count % known_rest:
+            raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
         sizes[open_axes[0]] = count // rest
     elif same_length(count, product(sizes)) is False:
         raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
@@ -72,12 +74,6 @@ def _lies_together(x: Tensor) -> bool:
         items = items[1:]
     whole = all(item == slice(None) for item in items[1:])
     return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.viewed.base)
-
-
-def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:
-    known_count, known_rest = known(count), known(rest)
-    if known_count is not None and known_rest and known_count % known_rest:
-        raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
 
 
 def _infer_permute(x: Node, axes: tuple[int, ...]) -> Any:

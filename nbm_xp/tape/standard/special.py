@@ -71,11 +71,6 @@ def _floats(values: tuple[Any, ...]) -> list[Tensor]:
     return [x if isinstance(x, Tensor) else asarray(float(x), dtype=dtype) for x in found]
 
 
-def _bell(x: Tensor) -> Tensor:
-    """Return the density of the standard normal distribution."""
-    return exp(-0.5 * x * x) / _ROOT_TAU
-
-
 def _erfcx_slope(out: Tensor, x: Tensor) -> Tensor:
     """Return the derivative of `erfcx`; for large x, where its two terms cancel, by an asymptotic series."""
     far = x > 60.0
@@ -118,7 +113,7 @@ erf: Recorded = _declared("erf", lambda g, out, x: g * (_TWO_BY_ROOT_PI * exp(-x
 erfc: Recorded = _declared("erfc", lambda g, out, x: g * (-_TWO_BY_ROOT_PI * exp(-x * x)))
 erfcx: Recorded = _declared("erfcx", lambda g, out, x: g * _erfcx_slope(out, x))
 erfinv: Recorded = _declared("erfinv", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI))
-ndtr: Recorded = _declared("ndtr", lambda g, out, x: g * _bell(x))
+ndtr: Recorded = _declared("ndtr", lambda g, out, x: g * (exp(-0.5 * x * x) / _ROOT_TAU))
 log_ndtr: Recorded = _declared("log_ndtr", lambda g, out, x: g * (math.sqrt(2.0 / math.pi) / erfcx(-_ROOT_HALF * x)))
 ndtri: Recorded = _declared("ndtri", lambda g, out, p: g * (_ROOT_TAU * exp(0.5 * out * out)))
 expit: Recorded = _declared("expit", lambda g, out, x: g * out * expit(-x))
