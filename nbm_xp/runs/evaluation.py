@@ -251,11 +251,9 @@ class Evaluating(Kind):
         if asked.get("n_draws"):
             rows = rows_of(self.run.path, 0, asked["n_chains"])
             compared = model.adversarial_accuracy(rows, arrays["visible"][: len(rows), 0, :])
-        known, log_z = asked["log_z"] if asked["log_z"] is not None else exact, math.nan
+        log_z: Any = exact if asked["log_z"] is None else asked["log_z"]
         low = high = log_z
-        if known is not None:
-            log_z = low = high = known
-        elif (best := ladder or ais) is not None:
+        if log_z is None and (best := ladder or ais) is not None:  # without log Z, there is annealing
             log_z, low, high = best.log_z, best.log_z_low, best.log_z_high
         likelihood: dict[str, float] = {}
         if asked["n_rows"]:
