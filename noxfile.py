@@ -79,7 +79,8 @@ def run_on_expressions(session: nox.Session, *chosen: str) -> None:
     """Run the tests on Dask, all with what waits for the night or those in the `chosen` files, with its expressions."""
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"} | ({} if chosen else {"TESTS_AT_NIGHT": "1"})
     where = chosen or ("tests", f"--ignore={RECORDED}")
-    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
+    names = "dask or namespace_mixed or tiles"
+    session.run("pytest", "-m", "not slow", "-k", names, *PARALLEL, *where, env=environment)
 
 
 def keras_folder(session: nox.Session, keras: str) -> pathlib.Path:
