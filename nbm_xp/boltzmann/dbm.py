@@ -191,20 +191,6 @@ class DBM(Model):
     def _free_energy(self, X: Array) -> Array:
         return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
 
-    def free_energy(self, X: Rows) -> Array:
-        """Return the mean-field upper bound on the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            If values are missing, NaN, it is the free energy of the others, not a bound: see `log_likelihood`.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
-
     def score_samples(self, X: Rows) -> Array:
         """Return the negative of `free_energy`: comparable between rows, not between models.
 

@@ -224,14 +224,29 @@ class MissingValuesMixin:
         spread = B.sqrt(B.square(spread) + getattr(log_z, "standard_error", 0.0) ** 2)
         return (-found - known, spread) if errors else -found - known
 
+    def free_energy(self, X: Rows) -> Array:
+        """Return the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
+
+        With connected hidden layers it is the mean-field upper bound on it.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or in the range of the kind of visible units. Missing ones, NaN, are summed out: see
+            `log_likelihood`. Then it is no bound, but the free energy of the others.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
+
     def _represent(self, X: Array, first: int = 0) -> Array:
         """Return the result of `transform` for checked rows, from number `first` on."""
         last = self.state_.topology.layers[-1]
         return self._by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100, first))[0]
 
-    def _free_energies(
-        self, X: Array, n_chains: int = 10, n_temperatures: int = 200, first: int = 0
-    ) -> tuple[Array, Array]:
+    def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200, first: int = 0) -> Any:
         """Return the free energies of checked rows, from number `first` on, and their standard errors."""
         per_row, count = positive_int(n_chains, "n_chains", 2), positive_int(n_temperatures, "n_temperatures", 2)
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Chunks, RandomState, Rows
-from nbm_xp.machines.minibatches import any_missing
 from nbm_xp.machines.rows import checked_weights, known_length
-from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
+from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.namespace.errors import positive_int
 
 from .annealing import AISEstimate, AnnealedChains, ReverseChains, inverse_temperatures
@@ -180,9 +179,9 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         """Return the mean log-likelihood of rows, or for large machines with two layers their log-pseudo-likelihood.
 
         Log Z is computed by `log_partition` for small models, by `ladder_log_partition` for models trained with
-        ``training="ptt"``, and by `ais` for deep machines, for visible units without a finite list of states, and for
-        rows in memory with missing values. For all other models the score is the mean of `score_samples`, which must
-        not be compared with a likelihood. For deep machines it is a lower bound.
+        ``training="ptt"``, and by `ais` for deep machines and for visible units without a finite list of states. For
+        all other models the score is the mean of `score_samples`, which must not be compared with a likelihood. For
+        deep machines it is a lower bound.
 
         Parameters
         ----------
@@ -214,7 +213,7 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         """
         topology, X = self.state_.topology, self.state_.checked_rows(X, missing=True)
         known_length(X)
-        weights, incomplete = checked_weights(sample_weight, X), not is_lazy(array_namespace(X)) and any_missing(X)
+        weights = checked_weights(sample_weight, X)
         log_z: AISEstimate | LadderEstimate | float | None = None
         if is_enumerable(topology):
             log_z = self.log_partition()
@@ -222,7 +221,7 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
             machine, seed, lazy = machine_and_seed(self, None, 0)
             log_z = LadderMeasures(machine, seed).log_partition(100, STEPS, lazy)
             log_z.warn(stacklevel=3)
-        elif not topology.is_factorial or topology.radices(0) is None or incomplete:
+        elif not topology.is_factorial or topology.radices(0) is None:
             log_z = self.ais(100, 1000, random_state=0)
         found = self.score_samples(X) if log_z is None else self.log_likelihood(X, log_z)
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -14,9 +15,10 @@ from nbm_xp.machines import Array, RandomState, Rows
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import known_length
 from nbm_xp.machines.units import kind_of
-from nbm_xp.namespace import array_namespace, asarray, to_numpy
+from nbm_xp.machines.units.base import RAREST
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.namespace.errors import name_methods, positive_int
-from nbm_xp.rng import RandomStreams
+from nbm_xp.rng import Generator, RandomStreams
 from nbm_xp.tape import Function
 
 from .energy import Parameters, expectation, free_energy
@@ -239,20 +241,6 @@ class RBM(FormatsMixin, Model):
     def _hidden_means(self, X: Array) -> Array:
         return self._of_rows(X, "transform", lambda parameters, state: expectation(parameters, 1, state))
 
-    def free_energy(self, X: Rows) -> Array:
-        """Return the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1]. Missing ones, NaN, are summed out: see `log_likelihood`.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
-
     def _free_energy(self, X: Array) -> Array:
         return self._of_rows(X, "free_energy", free_energy)
 
@@ -274,17 +262,36 @@ class RBM(FormatsMixin, Model):
         Parameters
         ----------
         X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
+            Values in [0, 1]. In rows with missing values, NaN, only the others count, and the probability of one given
+            these is an average along chains, as in `transform`.
 
         Returns
         -------
         array of shape (rows,)
         """
-        X = self.state_.checked_rows(X)
-        rows = known_length(X)
+        X = self.state_.checked_rows(X, missing=True)
+        known_length(X)
+        return self._by_rows(X, self._scores, self._average_scores)[0]
+
+    def _scores(self, X: Array) -> Array:
+        rows = int(X.shape[0])
         score, rng = self.state_.function(("score", rows), lambda: self._compile_score(rows))
         rng.seed()
         return score(X)
+
+    def _average_scores(self, X: Array) -> list[Array]:
+        """Return the result of `score_samples` for rows with missing values: see `MissingValuesMixin._by_rows`."""
+        xp, units, there = array_namespace(X), self.state_.topology.units[0], B.equal(X, X)
+        uniforms = Generator(self.state_.seed, library=library_name(host_namespace())).random(tuple(map(int, X.shape)))
+        place = B.argmax(xp.where(there, 1 + asarray(uniforms, xp), 0), axis=1)
+        chosen = there & (place[:, None] == xp.arange(X.shape[1])[None, :])
+        means, errors, _ = self._conditional_means(xp.where(chosen, math.nan, X), 0, 10, 100)
+        at, none = B.cast(units.per_unit(chosen), B.dtype(means)), xp.zeros_like(X[:1, :])
+        apart = at * B.abs(units.encoded(xp.where(there, X, none)) - means)
+        whole = at * B.abs(units.of_indices(none + 1) - units.of_indices(none))  # between two states of a site
+        shares = 1 - B.sum(apart, axis=1) / B.maximum(B.sum(whole, axis=1), 1.0)
+        found = B.log(B.maximum(shares, RAREST)) * B.sum(B.cast(there, B.dtype(means)), axis=1)
+        return [found, errors[:, 0], B.cast(B.any(~there, axis=1), B.dtype(means))]
 
     def _compile_score(self, rows: int) -> tuple[Function, RandomStreams]:
         rng = stream(self.state_.seed, "score")

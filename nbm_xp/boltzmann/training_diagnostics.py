@@ -75,9 +75,8 @@ class TrainingDiagnostics:
             self._held_out = in_memory(held_out[:: -(-int(held_out.shape[0]) // _ROWS), :])
         self._weights = weights
         self._rows: Array = None
-        self._told = False
+        self._told = self._in_trouble = False
         self._doubts: str | None = None  # reason why log Z along the ladder may be wrong
-        self._in_trouble = False
         self._likeliest = -math.inf  # largest log-probability of a row, if visible units have a list of states
 
     @property
@@ -133,8 +132,7 @@ class TrainingDiagnostics:
         due, rows = self.due(epoch), self._rows
         if not (due or known is not None) or not self.model.state_.is_finite:
             return None
-        if rows is None:
-            rows = self._rows = self._followed_rows()
+        rows = self._rows = self._followed_rows() if rows is None else rows
         if not due and any_missing(rows):
             return None
         found = self._by_ladder(epoch, known, rows, due) if known is not None else self._by_annealing(epoch, rows)
@@ -151,10 +149,9 @@ class TrainingDiagnostics:
     def _followed_rows(self) -> Array:
         """Return the rows whose log-likelihood is computed, in memory: complete ones, unless these are too few."""
         count, few = int(self._X.shape[0]), not self._by_ptt and not self._always
-        wanted, apart = _ROWS if few else _ALL_ROWS, 1
+        wanted = _ROWS if few else _ALL_ROWS
         in_host = is_sparse(self._X) or not is_lazy(array_namespace(self._X))
-        if not self._by_ptt and in_host:
-            apart = max(1, count // wanted)
+        apart = max(1, count // wanted) if in_host and not self._by_ptt else 1
         rows, weights = in_memory(self._X[: apart * wanted : apart, :]), self._weights
         self._weights = None if weights is None else weights[: apart * wanted : apart]
         if not any_missing(rows):
@@ -238,8 +235,7 @@ class TrainingDiagnostics:
             chains = Chains(machine, seed, purpose=f"missing values, {purpose}").observing(rows)
             whole = self._moved(chains, int(rows.shape[0]), _COMPLETION)
         else:
-            measure, value = model.measure(rows)
-            pseudo = value if measure == "pseudo-likelihood" else None
+            pseudo = dict([model.measure(rows)]).get("pseudo-likelihood")
         sides = Sides(self._states(whole))
         found, visible = self._annealed(epoch)
         chosen = units.decoded(sides.far_apart(_PLACES))

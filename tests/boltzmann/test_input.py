@@ -131,7 +131,6 @@ def test_bad_hyperparameters_are_refused(settings: dict[str, Any], message: str)
         (lambda rbm: rbm.sample(12, 1, initial=GOOD * np.nan), r"initial must have values in \[0, 1\]"),
         (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"), (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
         (lambda rbm: rbm.gibbs(GOOD * np.nan), r"v must have values in \[0, 1\]"), (lambda rbm: rbm.ais(0), "n_chains"),
-        (lambda rbm: rbm.score_samples(GOOD * np.nan), r"X must have values in \[0, 1\], got NaN"),
         (lambda rbm: rbm.fit(with_value(np.nan) * [1, 1, np.nan, 1]), "in each column, got only NaN in column 2"),
         (lambda rbm: rbm.sample(2, 1, given=GOOD, initial=GOOD), "initial and clamp must be left out where rows are"),
         (lambda rbm: rbm.impute(GOOD * np.nan, n_chains=1), "n_chains must be a whole number, at least 2, got 1"),

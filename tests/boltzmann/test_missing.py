@@ -65,6 +65,14 @@ def test_results_are_those_of_sums_over_all_states(visible: str, hidden: str, mo
     wanted = posterior @ told
     spread = np.sqrt(np.maximum(posterior @ told**2 - wanted**2, 0))
     assert np.all(np.abs(drawn.mean(axis=0) - wanted) < 4 * spread / np.sqrt(800) + 1e-6)
+    there = ~gaps.all(axis=1)
+    less = np.where(np.eye(X.shape[1], dtype=bool), np.nan, X[there, None, :])  # without one value of a row
+    without = logsumexp(np.where(fitting(np.concatenate(less), told), -rbm.free_energy(told), -np.inf), axis=1)
+    scores = (totals[there, None] - without.reshape(there.sum(), -1)) * (~gaps).sum(axis=1)[there, None]
+    monkeypatch.setattr(rbm, "_conditional_means", lambda *of: RBM._conditional_means(rbm, *of[:2], 100, 200))
+    apart = np.abs(scores - rbm.score_samples(X)[there, None])
+    assert np.where(gaps[there], np.inf, apart).min(axis=1).mean() < 0.1
+    monkeypatch.undo()
     features = rbm.transform(X)
     np.testing.assert_allclose(features[incomplete], (posterior @ rbm.transform(told))[incomplete], atol=0.2)
     np.testing.assert_array_equal(features[~incomplete], rbm.transform(X[~incomplete]))
