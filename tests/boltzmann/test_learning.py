@@ -54,8 +54,7 @@ def test_a_minibatch_of_rows_of_weight_zero_is_no_error() -> None:
     before = only_zeros.components_.copy()
     only_zeros.n_iter, only_zeros.shuffle = 1, False
     only_zeros.fit(ROWS[:10], resume=True, sample_weight=[1.0] * 5 + [0.0] * 5)
-    assert not np.array_equal(only_zeros.components_, before)
-    assert np.isfinite(only_zeros.components_).all()
+    assert not np.array_equal(only_zeros.components_, before) and np.isfinite(only_zeros.components_).all()
 
 
 @pytest.mark.at_night("jax", "torch")
@@ -138,8 +137,7 @@ def test_sparse_rows_become_dense_a_few_at_a_time(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(type(rows), "toarray", noted)
     rbm = RBM(2, n_iter=1, batch_size=50, random_state=0).fit(rows)
-    assert max(seen) <= 1024
-    assert sum(count == 50 for count in seen) == 100
+    assert max(seen) <= 1024 and sum(count == 50 for count in seen) == 100
     np.testing.assert_allclose(rbm.transform(rows), rbm.transform(dense), rtol=1e-6)
 
 
@@ -185,8 +183,7 @@ def test_a_penalised_optimum_has_zero_among_its_subgradients(penalty: str, momen
     slope, weights = [(descend()[0].T, rbm.components_) for _ in range(4000)][-1]
     bound = 0.04 * (np.abs(weights).mean(axis=1, keepdims=True) if penalty == "l2l1_weights" else 1) + 0 * weights
     zero = weights == 0
-    assert 0 < zero.sum() < 12
-    assert np.all(np.abs(slope[zero]) <= bound[zero] + 1e-6)
+    assert 0 < zero.sum() < 12 and np.all(np.abs(slope[zero]) <= bound[zero] + 1e-6)
     np.testing.assert_allclose(slope[~zero], -(bound * np.sign(weights))[~zero], atol=1e-6)
 
 
@@ -253,8 +250,7 @@ def test_fit_ends_with_the_mean_where_a_callback_says_that_it_ends(settings: dic
 
     rbm = RBM(3, 0.5, n_iter=12, schedule="constant", batch_size=20, random_state=0, **settings)
     rbm.fit(two_clusters(20), callback=stop_after_eleven)
-    assert len(met) == 11
-    assert np.abs(met[-1] - met[-2]).max() > 1e-3
+    assert len(met) == 11 and np.abs(met[-1] - met[-2]).max() > 1e-3
     np.testing.assert_allclose(rbm.components_, (met[-2] + 2 * met[-1]) / 3, rtol=1e-4, atol=1e-6)
     assert not [name for name in rbm.state_.variables if name.startswith("mean.")]
 
@@ -281,5 +277,4 @@ def test_partial_fit_has_as_many_chains_as_its_first_rows(kind: Any) -> None:
     def chains(model: Any) -> set[int]:
         return {chain.shape[0] for name, chain in model.state_.variables.items() if name.startswith("chain.")}
 
-    assert chains(kind(10**9).partial_fit(FEW[:8]).partial_fit(FEW)) == {8}
-    assert chains(kind(5).partial_fit(FEW)) == {5}
+    assert chains(kind(10**9).partial_fit(FEW[:8]).partial_fit(FEW)) == {8} and chains(kind(5).partial_fit(FEW)) == {5}

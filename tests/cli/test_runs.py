@@ -48,8 +48,7 @@ def test_a_run_of_chains_keeps_all_draws_and_says_what_it_is() -> None:
     assert asked.items() <= {name: found[name] for name in asked}.items()
     about = json.loads(pathlib.Path("chains/run.json").read_text())
     assert (about["kind"], about["seed"], about["configuration"]["thin"]) == ("sample", 3, 3)
-    assert "finished" in pathlib.Path("chains/run.log").read_text()
-    assert found["dashboard"] is None
+    assert "finished" in pathlib.Path("chains/run.log").read_text() and found["dashboard"] is None
 
 
 def test_a_run_is_projected_for_a_model_and_for_one_that_does_not_exist(model: RBM) -> None:
@@ -72,8 +71,7 @@ def test_a_cluster_gives_the_same_draws_and_tells_its_page() -> None:
         answered, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     address = json.loads(answered)["dashboard"]
-    assert address.startswith("http://")
-    assert said.startswith(f"dashboard: {address}\n")
+    assert address.startswith("http://") and said.startswith(f"dashboard: {address}\n")
     assert list(contents("chains/samples.zarr").values()) == list(contents("cluster/samples.zarr").values())
 
 
@@ -102,17 +100,14 @@ def test_the_same_seed_gives_the_same_numbers_as_in_memory(model: RBM) -> None:
 
 def test_evaluate_finds_what_there_is_to_find(model: RBM) -> None:
     found = told("evaluate", *M, "--data", "scans.npy", "--n-temperatures", "400")
-    assert found["exact"] == pytest.approx(model.log_partition())
-    assert found["log_z"] == found["exact"]
-    assert found["ais"]["n_temperatures"] == 400
-    assert found["ais"]["log_z"] == pytest.approx(found["exact"], abs=0.1)
+    assert found["exact"] == pytest.approx(model.log_partition()) and found["log_z"] == found["exact"]
+    assert found["ais"]["n_temperatures"] == 400 and found["ais"]["log_z"] == pytest.approx(found["exact"], abs=0.1)
     assert found["mean_log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS).mean()), rel=1e-5)
     assert found["n_rows"] == 30
     again = told("evaluate", *M, "--data", "scans.npy", "--n-temperatures", "400")
     assert again | {"seconds": 0} == found | {"seconds": 0}
     shown = ran("evaluate", *M, "--n-temperatures", "50")
-    assert "exact" in shown
-    assert " 50 " in shown
+    assert "exact" in shown and " 50 " in shown
 
 
 def test_a_model_too_large_to_enumerate_is_estimated_with_bounds() -> None:
@@ -120,8 +115,7 @@ def test_a_model_too_large_to_enumerate_is_estimated_with_bounds() -> None:
         "large.safetensors"
     )
     found = told("evaluate", "--model", "large.safetensors", "--n-temperatures", "200")
-    assert found["exact"] is None
-    assert found["log_z_low"] < found["log_z"] < found["log_z_high"]
+    assert found["exact"] is None and found["log_z_low"] < found["log_z"] < found["log_z_high"]
 
 
 def test_evaluate_takes_the_rows_to_test_with() -> None:
@@ -155,8 +149,7 @@ def test_plot_draws_all_that_a_run_has_to_show(begin: tuple[str, ...], names: tu
     os.rename("scans.npy", "moved.npy")
     os.mkdir("pictures")
     shown = told("plot", "begun", "--out", "pictures")["pictures"]
-    assert shown == [f"pictures/{name}.png" for name in names]
-    assert all(map(is_a_picture, shown))
+    assert shown == [f"pictures/{name}.png" for name in names] and all(map(is_a_picture, shown))
 
 
 def test_plot_draws_models_whose_units_make_no_square() -> None:
@@ -173,8 +166,7 @@ def test_info_tells_of_runs_and_models() -> None:
     ran("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "3", "--seed", "4")
     found = told("info", "run")
     assert (found["run"]["kind"], found["run"]["seed"]) == ("train", 4)
-    assert found["configuration"]["params"]["n_components"] == 3
-    assert found["result"]["epochs"] == 3
+    assert found["configuration"]["params"]["n_components"] == 3 and found["result"]["epochs"] == 3
     assert (found["model"]["visible units"], found["model"]["hidden units"]) == (9, 3)
     assert "finished" in found["run"]["log"][-1]
     ran(*CHAINS)
@@ -190,9 +182,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     result = run("train", "--data", "scans.npy", "--n-components", "3", "--n-iter", "2", "--json")
-    assert result.exit_code == 0
-    assert "training" in result.stderr
-    assert json.loads(result.stdout)["epochs"] == 2
+    assert result.exit_code == 0 and "training" in result.stderr and json.loads(result.stdout)["epochs"] == 2
 
 
 def test_a_log_z_that_was_given_stays_given(model: RBM) -> None:
