@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # shortened, chains do not come to equilibrium
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * ("cluster" in n)) for n in EXAMPLES])
-@pytest.mark.at_night("missing_values", "outliers", "latent_units", "mnist")
+@pytest.mark.at_night("missing_values", "outliers", "latent_units", "mnist", "lattice_on_disk", "rna_family")
 def test_an_example_finds_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = np.random.default_rng(5).random((500, 16)) < 0.5
