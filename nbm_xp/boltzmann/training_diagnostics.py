@@ -152,8 +152,9 @@ class TrainingDiagnostics:
         wanted = _ROWS if few else _ALL_ROWS
         in_host = is_sparse(self._X) or not is_lazy(array_namespace(self._X))
         apart = max(1, count // wanted) if in_host and not self._by_ptt else 1
-        rows, weights = in_memory(self._X[: apart * wanted : apart, :]), self._weights
-        self._weights = None if weights is None else weights[: apart * wanted : apart]
+        last = min(apart * wanted, count)
+        rows, weights = in_memory(self._X[:last:apart, :]), self._weights
+        self._weights = None if weights is None else weights[:last:apart]
         if not any_missing(rows):
             return rows
         places = (~to_numpy(B.any(is_missing(rows), axis=1))).nonzero()[0]
