@@ -9,6 +9,7 @@ loops. Ufuncs are pickled by their names in this module, which without a core ar
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -76,13 +77,25 @@ def _of_rows(name: str) -> Callable[[Any, Any], Any]:
 softmax, log_softmax, logsumexp = map(_of_rows, ("softmax", "log_softmax", "logsumexp"))
 
 
+def softmax_states(inputs: Any, uniforms: Any, axis: int) -> Any:
+    """See `nbm_xp.machines.units.discrete.softmax_states`."""
+    states, after, dtype = inputs.shape[axis], math.prod(inputs.shape[axis + 1 :]), inputs.dtype
+    if dtype.name not in _IN_ONE_PASS or uniforms.dtype != dtype or states * dtype.itemsize > core.ROOM:
+        return NotImplemented
+    inputs, uniforms = np.ascontiguousarray(inputs), np.ascontiguousarray(uniforms)
+    out = np.empty_like(inputs)
+    functions[f"softmax_states_{dtype.name}"](inputs, uniforms, states, after, out)
+    return out
+
+
 # where exp(x) is finite and exp(x) / (1 + exp(x)) rounds to 1: from 8.4 to 11 in float16, from 37.5 to 88 in the others
 _SATURATED = {"float16": 10.0}
 _SATURATED_ELSE = 40.0
 
 _IN_ONE_PASS = ("float32", "float64")
 
-register_core_kernels("exponentials", __name__, ("log_softmax", "logsumexp", "sigmoid", "softmax", "softplus"))
+_NAMES = ("log_softmax", "logsumexp", "sigmoid", "softmax", "softmax_states", "softplus")
+register_core_kernels("exponentials", __name__, _NAMES)
 
 
 def _in_one_pass(name: str, xp: Any, dtype: str) -> Callable[[Any], Any] | None:

@@ -31,7 +31,7 @@ _PARTS: dict[str, str] = {
         "correlate correlate_back correlate_outer gather_windows maxima pick_maxima place_maxima scatter_windows "
         "spread_windows sum_windows"
     ),
-    "exponentials": "log_softmax logsumexp sigmoid softmax softplus",
+    "exponentials": "log_softmax logsumexp sigmoid softmax softmax_states softplus",
     "memory": "address is_plain may_overlap reshaped_view",
 }
 _REGISTERED: dict[str, str] = {

@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.graphs import (
-    GraphMachine,
-    enumerated,
-    erdos_renyi,
-    lattice,
-    neighbourhoods,
-    random_regular,
-    sherrington_kirkpatrick,
-)
+from nbm_xp import graphs
+from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, neighbourhoods, random_regular
 from nbm_xp.graphs.exact import states_of
 from nbm_xp.graphs.latent import objective
 from nbm_xp.graphs.likelihoods import Objective, joined, place_of
@@ -270,7 +263,8 @@ def test_chains_run_where_the_rows_lie(library: Library) -> None:
 
 @pytest.mark.parametrize("units", ["spin", 3, "matrices"])
 @pytest.mark.parametrize(
-    "graph", [lattice((4, 6)), random_regular(40, 3, 1), erdos_renyi(30, 0.05, 1), sherrington_kirkpatrick(12, 1)]
+    "graph",
+    [lattice((4, 6)), random_regular(40, 3, 1), erdos_renyi(30, 0.05, 1), graphs.sherrington_kirkpatrick(12, 1)],
 )
 def test_tables_of_neighbours_and_of_all_pairs_say_the_same(
     graph: Any, units: Any, monkeypatch: pytest.MonkeyPatch

@@ -155,6 +155,8 @@ def exercise() -> None:
         for function in (exponentials.softmax, exponentials.log_softmax, exponentials.logsumexp):
             assert function(rows, -1) is not None
     for dtype in ("float32", "float64"):
+        for shape, axis in (((3, 5, 130), 1), ((130, 5), 1)):
+            exponentials.softmax_states(rng.random(shape, dtype), rng.random(np.delete(shape, axis), dtype), axis)
         x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)
         y = winograd.correlate_winograd(x, weights, (-1, -1), (9, 11))
         assert winograd.correlate_outer_winograd(x, y, (-1, -1), (3, 3)) is not None

@@ -10,6 +10,7 @@ import pytest
 
 from nbm_xp.functions.activations import log_softmax, softmax
 from nbm_xp.functions.neural import logsumexp
+from nbm_xp.machines.units.discrete import softmax_states
 from nbm_xp.namespace import core, exponentials
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as xp
@@ -73,3 +74,14 @@ def test_gradients_go_by_the_same_rules(x: Any) -> None:
     variable = Variable(x)
     got = evaluate(gradients(xp.sum(logsumexp(variable, axis=1)), variable))
     np.testing.assert_allclose(got, wide(x)[0], rtol=2e-5, atol=1e-37)
+
+
+def test_drawn_states_are_those_of_the_portable_form() -> None:
+    rng = np.random.default_rng(0)
+    for shape, axis in (((3, 5, 21, 70), 2), ((300, 21), 1), ((2, 300, 3), 1), ((4, 2), 1)):
+        for dtype in ("float32", "float64"):
+            inputs, uniforms = rng.normal(0.0, 20.0, shape).astype(dtype), rng.random(np.delete(shape, axis), dtype)
+            uniforms.flat[0], inputs.flat[3] = 0.0, -math.inf
+            found = softmax_states(inputs, uniforms, axis)
+            np.testing.assert_array_equal(found, softmax_states.body.__wrapped__(inputs, uniforms, axis))
+            assert (found.sum(axis=axis) == 1).all()

@@ -13,6 +13,8 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Shape, Streams
 from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.kernels import or_kernel
+from nbm_xp.tape import composite
 
 from ..rows import Values
 from .base import RAREST, TINY, Units, softplus
@@ -95,6 +97,44 @@ BINARY = Binary("binary", 0.0, 1.0, "uint8")
 SPIN = Binary("spin", -1.0, 1.0, "int8")
 
 
+def _weights(inputs: Array, axis: int) -> Array:
+    """Return the weights of states along an axis, scaled to a maximum of 1."""
+    return B.exp(inputs - B.max(inputs, axis=axis, keepdims=True))
+
+
+def _one_hot(numbers: Array, axis: int, n_states: int) -> Array:
+    """Return the one-hot encoding of indices, with a new axis for the states."""
+    xp, after = array_namespace(numbers), len(numbers.shape) - axis
+    states = xp.arange(n_states, dtype=numbers.dtype)[(..., *([None] * after))]
+    return B.cast(B.equal(xp.expand_dims(numbers, axis=axis), states), B.dtype(numbers))
+
+
+def _inverted(weights: Array, uniforms: Array, axis: int) -> Array:
+    """Return the one-hot encoding of the first state whose cumulative weight exceeds a part of the total weight."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    sums = B.cumsum(weights, axis=axis)
+    drawn = array_namespace(uniforms).expand_dims(uniforms * sums[(*before, -1)], axis=axis)
+    above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], drawn), B.dtype(weights))
+    return _one_hot(B.sum(above, axis=axis), axis, weights.shape[axis])
+
+
+@composite(gradient=(None, None), arrays=2, infer=lambda x, *_, **__: (x.shape, x.dtype), may_overlap=False)
+@or_kernel("exponentials.softmax_states", 2)
+def softmax_states(inputs: Array, uniforms: Array, axis: int) -> Array:
+    """Return the one-hot encoding of states drawn with the probabilities of a softmax.
+
+    Parameters
+    ----------
+    inputs : array
+        Logarithms of the weights of states.
+    uniforms : array
+        Of the shape of `inputs` without `axis`, from 0 to 1.
+    axis : int
+        Axis of the states, at least 0.
+    """
+    return _inverted(_weights(inputs, axis), uniforms, axis)
+
+
 class Categorical(Units):
     """Categorical sites: one-hot units, one for each state.
 
@@ -150,7 +190,7 @@ class Categorical(Units):
     def encoded(self, states: Array, axis: int = -1) -> Array:
         """Return the one-hot encoding of states."""
         axis = axis % len(states.shape)
-        return self._joined(self._one_hot(states, axis + 1), axis)
+        return self._joined(_one_hot(states, axis + 1, self.n_states), axis)
 
     def of_indices(self, numbers: Array, axis: int = -1) -> Array:
         """Return the one-hot encoding of indices, which are those of data."""
@@ -159,11 +199,13 @@ class Categorical(Units):
     def decoded(self, state: Array, axis: int = -1) -> Array:
         """Return the index of each site's 1."""
         apart, at = self._apart(state, axis)
-        return B.cast(B.argmax(apart, axis=at), B.dtype(state))
+        values = array_namespace(apart).arange(self.n_states, dtype=apart.dtype)  # products cost a tenth of argmax
+        return apart @ values if at == len(apart.shape) - 1 else values @ apart
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the probability of each state."""
-        weights, at = self._weights(inputs, axis)
+        apart, at = self._apart(inputs, axis)
+        weights = _weights(apart, at)
         return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
 
     @property
@@ -173,15 +215,10 @@ class Categorical(Units):
 
     def draw(self, mean: Array, shape: Shape, rng: Streams, axis: int = -1, inputs: Array = None) -> Array:
         """Draw states by inversion of the cumulative weights, with a uniform for each site."""
-        weights, at = self._apart(mean, axis) if inputs is None else self._weights(inputs, axis)
-        before: tuple[Any, ...] = (slice(None),) * at
-        place = at - 1
-        sites = (*shape[:place], self.sites(shape[place]), *shape[place + 1 :])
-        sums = self._sums(weights, at)
-        drawn = B.random_uniform(sites, dtype=B.dtype(mean), rng=rng) * sums[(*before, -1)]
-        xp = array_namespace(drawn)
-        above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], xp.expand_dims(drawn, axis=at)), B.dtype(mean))
-        return self._joined(self._one_hot(B.sum(above, axis=at), at), place)
+        apart, at = self._apart(mean if inputs is None else inputs, axis)
+        sites = (*shape[: at - 1], self.sites(shape[at - 1]), *shape[at:])
+        uniforms = B.random_uniform(sites, dtype=B.dtype(mean), rng=rng)
+        return self._joined((_inverted if inputs is None else softmax_states)(apart, uniforms, axis=at), at - 1)
 
     def log_normaliser(self, inputs: Array, axis: int = -1) -> Array:
         """Return the logarithm of the sum of the weights of all states."""
@@ -222,24 +259,6 @@ class Categorical(Units):
         """Return the base rate with a lower bound `RAREST`, normalised again."""
         apart, at = self._apart(B.maximum(rate, RAREST), -1)
         return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
-
-    def _weights(self, inputs: Array, axis: int) -> tuple[Array, int]:
-        """Return the weights of the states of each site, scaled to a maximum of 1, and the axis of the states."""
-        apart, at = self._apart(inputs, axis)
-        return B.exp(apart - B.max(apart, axis=at, keepdims=True)), at
-
-    def _sums(self, weights: Array, at: int) -> Array:
-        """Return the cumulative sums of weights over states; along the last axis a matrix product is faster."""
-        if at < len(weights.shape) - 1:
-            return B.cumsum(weights, axis=at)
-        numbers = array_namespace(weights).arange(self.n_states)
-        return weights @ B.cast(B.less_equal(numbers[:, None], numbers[None, :]), B.dtype(weights))
-
-    def _one_hot(self, numbers: Array, at: int) -> Array:
-        """Return the one-hot encoding of indices, with a new axis `at` for the states."""
-        xp, after = array_namespace(numbers), len(numbers.shape) - at
-        states = xp.arange(self.n_states, dtype=numbers.dtype)[(..., *([None] * after))]
-        return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states), B.dtype(numbers))
 
     def _apart(self, values: Array, axis: int) -> tuple[Array, int]:
         """Return units reshaped with an axis of sites and an axis of states, and the index of the latter."""

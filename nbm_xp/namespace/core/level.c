@@ -85,6 +85,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define NAMED(name) name##_float
 #define UNIFORM uniform_float
 #define ROOT rootf_of
+#define EXP exp_float
 #define WHOLE at_random_float
 #include "loops/random_access.h"
 #include "loops/steps.h"
@@ -93,6 +94,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/pooling.h"
 #include "loops/winograd.h"
 #include "loops/correlate.h"
+#include "loops/categories.h"
 #include "undefine.h"
 
 #define REAL i32
@@ -112,6 +114,7 @@ static void stretch_double(double *row, i64 width, const double *line);
 #define NAMED(name) name##_double
 #define UNIFORM uniform_double
 #define ROOT root_of
+#define EXP exp_double
 #define WHOLE wide_at_random
 #include "loops/random_access.h"
 #include "loops/steps.h"
@@ -121,6 +124,7 @@ static void stretch_double(double *row, i64 width, const double *line);
 #include "loops/pooling.h"
 #include "loops/winograd.h"
 #include "loops/correlate.h"
+#include "loops/categories.h"
 #include "undefine.h"
 
 #include "loops/halves.h"
@@ -183,6 +187,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
+    {"softmax_states_float32", "ffnnFw", softmax_states_float},
+    {"softmax_states_float64", "ddnnDw", softmax_states_double},
     {"softplus_float32", "fF", softplus_float_of_each},
     {"softplus_float64", "dD", softplus_double_of_each},
     {"where_float32", "bffF", where_float},

@@ -4,4 +4,5 @@
 #undef NAMED
 #undef UNIFORM
 #undef ROOT
+#undef EXP
 #undef WHOLE
