@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Rows
@@ -35,7 +35,41 @@ from .negative_phase import NegativePhase
 from .optimizers import averaging_step, end_averaging, first_averaged, optimizer_of, rate_after
 from .state import MachineState, float_dtype, transposed
 from .training_diagnostics import TrainingDiagnostics
-from .training_methods import training_method
+from .training_methods import PTT, training_method
+from .trajectory_tempering import CHAINS, EVERY
+
+
+class TrainingSize(NamedTuple):
+    """Memory of a training, in bytes, without that of its rows.
+
+    Attributes
+    ----------
+    stored : int
+        Arrays that are stored from step to step.
+    step : int
+        What a step needs in the process that updates the parameters.
+    block, message : int
+        What each block of a divided step needs, and a worker is sent; 0 if steps are not divided.
+    window : int
+        Windows of rows while one is read: as a file in memory, as an array, and the one before.
+    units : int
+        A state of all layers.
+    measured : int
+        Number of rows that diagnostics measure.
+    """
+
+    stored: int
+    step: int
+    block: int
+    message: int
+    window: int
+    units: int
+    measured: int
+
+    def diagnosed(self, held_out: Array = None) -> int:
+        """Return the memory of diagnostics."""
+        rows = self.measured if held_out is None else max(self.measured, int(held_out.shape[0]))
+        return self.stored + 2 * rows * self.units
 
 
 class Trainer:
@@ -75,6 +109,38 @@ class Trainer:
     def negative_phase(self) -> NegativePhase:
         """The negative phase."""
         return self.settings.negative_phase(self.state)
+
+    def size(self, X: Rows, n_iter: int, batch: int) -> TrainingSize:
+        """Return the memory of a training on these rows in such minibatches, by counts of arrays that exist at once.
+
+        A machine is added to the ladder of `PTT` each eighth step at most. The square root of the number of units,
+        twice, is taken for the most machines: the distance between two of them falls with this root.
+        """
+        count, features, model, settings = int(X.shape[0]), int(X.shape[1]), self.model, self.settings
+        topology, own = model.layers_for(features), self.optimizer
+        itemsize, blocks = 4 if float_dtype(X) == "float32" else 8, block_count(batch)
+        units, by_ladder = itemsize * sum(topology.sizes), isinstance(self.method, PTT)
+        weights = itemsize * sum(map(math.prod, storage.shapes(topology).values()))
+        momentum = self.method.momentum if own.momentum is None else own.momentum
+        copies = 1 + (2 if own.name == "adam" else bool(momentum))
+        mean = weights * (self.method.is_averaged if self.method.average is None else bool(self.method.average))
+        chains, ladder, rungs = batch, 0, 0
+        if by_ladder:
+            chains, steps = max(batch, CHAINS), n_iter * -(-count // batch)
+            rungs = min(1 + steps // EVERY, math.ceil(2 * math.sqrt(sum(topology.sizes))))
+            ladder = (rungs + 1) * chains * units  # of states
+        lazy = not is_sparse(X) and is_lazy(array_namespace(X))
+        window = min(count, WINDOW) * features * itemsize
+        states = 7 * (batch + chains) * units // 5
+        stored = copies * weights + mean + rungs * weights + ladder + chains * units // 2
+        update = max(2 * copies + 1, copies + 4 if settings.centred else 0) * weights
+        base, block, message, loaded = rungs * weights + mean, 0, 0, (2 if lazy else 1) * window
+        if blocks > 1:
+            message, block = (1 + rungs) * weights, (2 + rungs) * weights + (states + 5 * ladder) // blocks
+            update, states, loaded = update + 2 * weights, 2 * chains * units, 0
+        step = base + loaded + max(update + states // 4, (copies + 2) * weights + states, update + 11 * ladder // 2)
+        measured = min(count, 10_000 if by_ladder or model.diagnostics is True else 200)
+        return TrainingSize(stored, step, block, message, (3 if count > WINDOW else 2) * window, units, measured)
 
     def fit(
         self,

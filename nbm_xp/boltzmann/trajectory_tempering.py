@@ -49,12 +49,12 @@ from .recording import State, repeated
 from .storage import LADDER
 from .topology import Topology
 
-_CHAINS = 100  # smallest number of chains of each machine: they estimate the probabilities of distant modes
+CHAINS = 100  # smallest number of chains of each machine: they estimate the probabilities of distant modes
 _LEAST = 0.25  # smallest acceptance rate with the last machine of the ladder
 _FAR = 0.15  # smallest acceptance rate of other neighbours
 _ALONE, _LONELY = -5.0, 0.02  # log-ratio below which a state is improbable in the machine below; largest such fraction
 _MEMORY = 0.1  # weight of a step in the moving averages of the pairs that are due
-_EVERY = 8  # steps between two checks of these averages
+EVERY = 8  # steps between two checks of these averages
 _REACH = 0.1  # nats²: mean square of the largest change of a log-weight in a step
 _PACING = 0.02  # rate of adaptation of the pace
 _SLOWEST = 1e-8  # smallest pace
@@ -95,10 +95,10 @@ class TemperedChains(NegativePhase):
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base_model(Machine.of_state(self.state)).bias, xp, like.dtype)[None, :]
         for layer in topology.retained:
-            made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, _CHAINS)), dtype=like.dtype)
+            made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, CHAINS)), dtype=like.dtype)
         made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
-        made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
+        made["free"] = xp.zeros((max(count, CHAINS),), dtype=like.dtype)
         self._keep(made)
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:
@@ -211,7 +211,7 @@ class TemperedChains(NegativePhase):
 
     def follow(self, number: int) -> bool:
         """Add the current machine to the ladder, or the mean of two neighbours that are too far apart."""
-        if number % _EVERY:
+        if number % EVERY:
             return False
         accepted = [float(share) for share in to_numpy(self.arrays[f"{LADDER}accepted"].value)]
         alone = [float(share) for share in to_numpy(self.arrays[f"{LADDER}alone"].value)]

@@ -31,7 +31,7 @@ from .checkpoints import last_checkpoints
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
 from .job import Demand, Job
 from .pools import Pool, TaskLostError, WorkerLostError
-from .projection import Input, Plan, planned
+from .projection import NOWHERE, Input, Plan
 from .store import Stored
 from .workers import Workers
 
@@ -68,6 +68,8 @@ class Kind:
         The kinds of jobs, in order of execution.
     in_tasks : bool
         Whether the run is divided into jobs.
+    smaller : str
+        What would need less space on the disk, for messages.
     """
 
     name: ClassVar[str]
@@ -76,6 +78,7 @@ class Kind:
     document: ClassVar[str] = ""
     job_kinds: ClassVar[tuple[type[Job], ...]] = ()
     in_tasks: ClassVar[bool] = True
+    smaller: ClassVar[str] = "fewer chains or draws"
 
     def __init__(self, run: RunDirectory, **options: Any) -> None:
         self.run = run
@@ -110,6 +113,14 @@ class Kind:
     def closing(self) -> Demand:
         """What `finish` needs: memory, as `shared`, and requests."""
         return Demand()
+
+    def client(self, n_workers: int) -> int:
+        """Return the memory of the process that begins the run on some workers, besides its own tasks, in bytes."""
+        return 0
+
+    def kept(self, seconds: float) -> int:
+        """Return the number of checkpoints, besides those of tasks, of a run that takes some seconds."""
+        return 0
 
     def finish(self, unfinished: Place) -> Warn | None:
         """Write the results after all tasks; `unfinished` is the Zarr group, which is renamed afterwards."""
@@ -224,11 +235,11 @@ def begin(
         sizes = [int(array.nbytes) for array in model.state_.arrays().values()]
         known, held, inputs = model, held + sum(sizes), [Input(sum(sizes), max(sizes)), *inputs]
     plan = Plan(kind, configuration, known, held, inputs)
-    planned(plan)
+    if directory is NOWHERE:
+        return plan  # type: ignore[return-value]
     with _started(kind, scheduler) as workers:
         pool = workers.pool  # before the directory is created: it raises if there is no cluster
-        if plan.jobs:
-            plan.check(pool, place_of(directory))
+        plan.check(pool, place_of(directory))
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
         ) as run:

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import itertools
 import os
+import platform
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,6 +105,8 @@ class Job:
         Name of the entry of the configuration that asks for the job; "" if every run has it.
     task, unit : str
         What its tasks do, in letters and hyphens, by which dashboards group them; and what their steps are.
+    in_files : bool
+        Whether each task writes a checkpoint, in place of the one before.
     """
 
     directory: str
@@ -117,6 +120,7 @@ class Job:
     asked_by: ClassVar[str] = ""
     task: ClassVar[str] = "run"
     unit: ClassVar[str] = "sweeps"
+    in_files: ClassVar[bool] = True
 
     @classmethod
     def of(cls, run: RunDirectory, arrays: str) -> Self:
@@ -260,6 +264,18 @@ def device_errors() -> Iterator[None]:
         if failure == "gone":
             raise DeviceGoneError(f"a device is gone ({said}): resume the run where there is one") from error
         raise
+
+
+@contextlib.contextmanager
+def reached(directory: str) -> Iterator[None]:
+    """Raise `RunError` if a worker, such as one that joined later, does not have the directory of its run."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if place_of(directory).exists():
+            raise
+        who = f"the worker with process {os.getpid()} on {platform.node()}"
+        raise RunError(f"{who} cannot reach {directory}, which must be a folder that all workers share") from error
 
 
 class StoppedError(Exception):

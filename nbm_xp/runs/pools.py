@@ -27,7 +27,7 @@ from nbm_xp.package import need
 
 from .connections import Connection
 from .directory import RunError
-from .job import Block, DeviceGoneError, Job, run_segment
+from .job import Block, DeviceGoneError, Job, reached, run_segment
 
 ASKED = 3  # number of times that a cluster is asked for workers that respond
 
@@ -317,7 +317,8 @@ def _answer(folder: str) -> str:
 def _run_segment(job: Job, block: Block, segment: int) -> None:
     """Compute a segment on a worker of a cluster, which leaves if its device is gone."""
     try:
-        run_segment(job, block, segment)
+        with reached(job.directory):
+            run_segment(job, block, segment)
     except DeviceGoneError as error:
         worker = need("distributed").get_worker()
         worker.loop.add_callback(worker.close, nanny=True, executor_wait=False, reason=str(error))

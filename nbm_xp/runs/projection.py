@@ -10,13 +10,13 @@ import dataclasses
 import functools
 import inspect
 import json
+import os
 import pathlib
 import shutil
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from .chain_job import MachineJob
 from .directory import RunDirectory, RunError, as_json
 from .job import Demand, Job, run_segment
 from .locks import RENEWAL
-from .pools import Pool, ThreadPool
+from .pools import Pool, ThreadPool, free_memory
 from .workers import Workers
 
 _PROCESS = 22 * 10**7  # memory of a process that has imported this package, Dask and Zarr, in bytes
@@ -39,11 +39,7 @@ _HEADER = 750  # bytes in the headers of an array, twice in a group, or in anoth
 _KEYS = 1000  # keys in the answer of a store to a list, or deleted at once
 _SECONDS = 0.3  # of a trial, at least
 
-_planning: ContextVar[bool] = ContextVar("planning", default=False)
-
-
-class _PlannedError(Exception):
-    """Raised by the function of a run in place of beginning it; the argument is the `Plan`."""
+NOWHERE = pathlib.Path(os.devnull, "run")  # a run in it is planned only: its function returns the `Plan`
 
 
 @dataclass(frozen=True)
@@ -163,35 +159,45 @@ class Plan:
         at_work = (job.demand.shared + min(tasks, len(job.blocks)) * job.demand.task for job in self.jobs)
         return self.model + max(self.model, *at_work)  # both the file and the arrays, while it is read
 
-    def client_memory(self, tasks: int) -> int:
+    def client_memory(self, tasks: int, n_workers: int = 0) -> int:
         """Memory of the process that begins the run and computes some tasks at once, in addition to its arguments."""
         copied = max((each.copied for each in self.inputs), default=0)
-        return max(copied, self.worker_memory(tasks) if tasks else 0, self.model * bool(tasks) + self.closing.shared)
+        working = self._run.client(n_workers) + (self.worker_memory(tasks) if tasks else 0)
+        return max(copied, working, self.model * bool(tasks) + self.closing.shared)
 
     def check(self, pool: Pool, place: Place) -> None:
         """Raise `RunError` if a run does not fit into memory, or on the disk."""
-        here, found = isinstance(pool, ThreadPool), dict[int, int]()
-        for name, tasks, limit in pool.processes:
+        here, processes, found = isinstance(pool, ThreadPool), pool.processes, dict[int, int]()
+        if not here:
+            processes = [*processes, ("this process", 0, free_memory())]
+        for name, tasks, limit in processes:
             if tasks not in found:
-                found[tasks] = self.client_memory(tasks) if here else _PROCESS + self.worker_memory(tasks)
+                found[tasks] = self._memory(tasks, here, len(processes) - 1)
             if limit and found[tasks] > limit:
                 said = f"{name}, which computes {tasks} tasks at once, will need {_gb(found[tasks])} of memory"
-                raise RunError(f"{said}, and has {_gb(limit)}: {self._fitting(tasks, limit, here)}; nothing was begun")
+                fitting = self._fitting(tasks, limit, here, len(processes) - 1)
+                raise RunError(f"{said}, and has {_gb(limit)}: {fitting}; nothing was begun")
         if isinstance(place, pathlib.Path):
             parent = next(folder for folder in (place, *place.parents) if folder.exists())
             free, least = shutil.disk_usage(parent).free, self.storage({}, 1 / 32) + self.checkpoints
             if least > free:
                 said = f"the run will need at least {_gb(least)} of disk space, and {parent} has {_gb(free)} left"
-                raise RunError(f"{said}: fewer chains or draws would fit; nothing was begun")
+                raise RunError(f"{said}: {self.kind.smaller} would fit; nothing was begun")
 
-    def _fitting(self, tasks: int, limit: int, here: bool) -> str:
+    def _memory(self, tasks: int, here: bool, n_workers: int) -> int:
+        """Return the memory of a process: of threads in addition to what it has, and so if it computes no tasks."""
+        if here or not tasks:
+            return self.client_memory(tasks, n_workers)
+        return _PROCESS + self.worker_memory(tasks)
+
+    def _fitting(self, tasks: int, limit: int, here: bool, n_workers: int) -> str:
         """Return what would fit, for messages."""
 
         def fits(plan: Plan, count: int) -> bool:
-            return (plan.client_memory(count) if here else _PROCESS + plan.worker_memory(count)) <= limit
+            return plan._memory(count, here, n_workers) <= limit
 
         ways = [f"{count} at once" for count in range(tasks - 1, 0, -1) if fits(self, count)][:1]
-        for name in ("checkpoint_every", "chunks"):
+        for name in ("checkpoint_every", "chunks", "batch_size"):
             asked = self._run.run.configuration.get(name)
             sizes = asked if isinstance(asked, list) else [asked or 0]
             while min(sizes := [size // 2 for size in sizes]):
@@ -200,7 +206,7 @@ class Plan:
                     ways.append(f"{name}={value}")
                     break
         if not ways:
-            return f"one task needs {_gb(self.client_memory(1) if here else _PROCESS + self.worker_memory(1))}"
+            return f"one task needs {_gb(self._memory(min(tasks, 1), here, n_workers))}"
         return f"{' or '.join(ways)} would fit"
 
     # Storage and requests
@@ -228,18 +234,19 @@ class Plan:
     def requests(self, n_processes: int, seconds: float) -> dict[str, int]:
         """Number of requests to an object store, by kind, of a run that takes some seconds."""
         run, jobs, arrays, closing = self._run, self.jobs, self._run.arrays, self.closing
-        n_tasks = sum(job.n_segments * len(job.blocks) for job in jobs)
-        n_blocks, n_chunks = sum(len(job.blocks) for job in jobs), sum(x.n_chunks for x in arrays)
+        n_tasks = sum(job.n_segments * len(job.blocks) for job in jobs if job.in_files)
+        n_blocks, n_chunks = sum(len(job.blocks) for job in jobs if job.in_files), sum(x.n_chunks for x in arrays)
         pieces = [1 + 2 * (each.size // PIECE) for each in self.inputs]
         shown, renewals = sum(job.demand.writes for job in jobs), int(seconds / RENEWAL)
         headers = len(arrays) + len(run.coordinates) if run.stored else 0
         models = (6 + 3 * pieces[0]) * n_processes if self.model else 0
+        read = sum(job.demand.reads * (1 if job.in_files else n_processes) for job in jobs)
         return {
             # inputs and their sizes; of each task but the first of a block, the checkpoint before it
             "reads": 7 + sum(pieces) + len(pieces) + models + 14 * bool(run.stored) + 5 * headers + closing.reads
-            + n_tasks - n_blocks + sum(job.demand.reads for job in jobs) + renewals,
+            + n_tasks - n_blocks + read + renewals,
             "writes": 5 + len(pieces) + n_tasks + shown + n_chunks + headers + len(run.coordinates) + closing.writes
-            + 3 * bool(run.stored) + renewals,
+            + 3 * bool(run.stored) + 3 * run.kept(seconds) + renewals,
             "conditional_writes": 2,
             "lists": 2 + 2 * bool(run.stored) + n_blocks // _KEYS + sum(2 + 2 * (x.n_chunks // _KEYS) for x in arrays),
             "deletions": n_tasks + shown + 1 + n_blocks // _KEYS + bool(run.stored),
@@ -258,7 +265,7 @@ def projected(
     Parameters
     ----------
     run : callable
-        `sample`, `evaluate`, `sample_graph` or `measure_lattice`.
+        `sample`, `evaluate`, `train`, `sample_graph` or `measure_lattice`.
     *arguments, **options
         Arguments of the run, except `directory`.
     scheduler : str or Workers, optional
@@ -295,6 +302,7 @@ def projected(
     if sweep_seconds is not None:
         checked_number(sweep_seconds, "sweep_seconds", 10**9)
     plan = _plan_of(run, arguments, options)
+    plan.kind.check_scheduler(plan.configuration, scheduler)
     shares = dict[str, float]()
     costs = [_measured(job, shares) if sweep_seconds is None else sweep_seconds for job in plan.jobs]
     with Workers.of(scheduler) as workers:
@@ -303,7 +311,7 @@ def projected(
     at_once = max(tasks for _, tasks, _ in places)
     seconds = sum(each * job.total for each, job in zip(costs, plan.jobs, strict=True))
     n_tasks = sum(job.n_segments * len(job.blocks) for job in plan.jobs)
-    client = _PROCESS + plan.held + plan.client_memory(at_once if here else 0)
+    client = _PROCESS + plan.held + plan.client_memory(at_once if here else 0, 0 if here else len(places))
     return Projected(
         client if here else _PROCESS + plan.worker_memory(at_once), client, at_once,
         plan.storage(shares), plan.files, plan.checkpoints, n_tasks,
@@ -313,30 +321,18 @@ def projected(
 
 
 def _plan_of(run: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Plan:
-    """Call the function of a run with a directory that is not there, and return the plan that it is about to begin."""
+    """Call the function of a run with `NOWHERE` as its directory, and return its plan."""
     parameters = [*inspect.signature(run).parameters]
     if "directory" in parameters:
-        at, nowhere = parameters.index("directory"), pathlib.Path(tempfile.gettempdir()) / uuid.uuid4().hex
+        at = parameters.index("directory")
         if len(arguments) < at:
-            options = options | {"directory": nowhere}
-        else:
-            arguments = (*arguments[:at], nowhere, *arguments[at:])
-        token = _planning.set(True)
-        try:
-            run(*arguments, **options)
-        except _PlannedError as planned:
-            plan: Plan = planned.args[0]
-            if plan.jobs:
-                return plan
-        finally:
-            _planning.reset(token)
-    raise ValueError(f"run must be sample, evaluate, sample_graph or measure_lattice of nbm_xp.runs, got {run!r}")
-
-
-def planned(plan: Plan) -> None:
-    """Raise the exception that ends the function of a run if the run is projected only."""
-    if _planning.get():
-        raise _PlannedError(plan)
+            options = options | {"directory": NOWHERE}
+        plan = run(*arguments[:at], *[NOWHERE] * (len(arguments) >= at), *arguments[at:], **options)
+        if isinstance(plan, Plan):
+            return plan
+    raise ValueError(
+        f"run must be sample, evaluate, train, sample_graph or measure_lattice of nbm_xp.runs, got {run!r}"
+    )
 
 
 def _measured(job: Job, shares: dict[str, float]) -> float:

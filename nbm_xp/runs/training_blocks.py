@@ -19,7 +19,7 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from .directory import RunDirectory, RunError
 from .execution import TRIES
 from .inputs import rows_of
-from .job import one_thread
+from .job import one_thread, reached
 from .pools import Pool, TaskLostError, ThreadPool, WorkerLostError
 
 
@@ -32,9 +32,9 @@ def stored_rows(run: RunDirectory, name: str, digest: str, count: int, library: 
 _reading = threading.Lock()
 
 
-def _window(*where: Any) -> Array:
-    with _reading:
-        return _read(*where)
+def _window(folder: str, *where: Any) -> Array:
+    with _reading, reached(folder):
+        return _read(folder, *where)
 
 
 @functools.lru_cache(maxsize=1)  # all blocks of a minibatch are in one window

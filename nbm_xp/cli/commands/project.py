@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -51,9 +52,13 @@ def project(
         raise InputError("--layers is in place of --model")
     machine = inputs.read_model(model, library) if layers is None else _of_layers(layers)
     names = ("n_chains", "n_draws", "thin", "burn_in", "checkpoint_every", "chunks", "library", "sweep_seconds")
+    print_projection(runs.sample, machine, where, as_json, **{name: context.params[name] for name in names})
+
+
+def print_projection(run: Callable[..., Any], model: Any, where: Any, as_json: bool, **asked: Any) -> None:
+    """Print what a run will need, on the workers of the options of `Where`."""
     with inputs.input_errors(), Workers(**where) as workers:
-        asked = {name: context.params[name] for name in names}
-        found = runs.projected(runs.sample, machine, scheduler=workers, **asked)
+        found = runs.projected(run, model, scheduler=workers, **asked)
     answer(vars(found), [str(found)], as_json)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+from functools import partial
 import pathlib
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from .. import inputs
 from ..output import InputError, threads_for
 from ..results import compute_run
 from . import options
+from .project import print_projection
 
 EXAMPLES = (
     "Examples: [bold]nbm-xp train --data digits --out run[/bold]\n\n"
@@ -67,6 +69,12 @@ def train(
     checkpoint_every: Annotated[
         int | None, _run_option("Epochs between checkpoints; one a minute by default.", min=1)
     ] = None,
+    project: Annotated[
+        bool,
+        _run_option(
+            "Print what the training will need, as `nbm-xp project` does, and do not begin.", flags=["--project"]
+        ),
+    ] = False,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -83,7 +91,8 @@ def train(
     ):
         if given(one) and given(other):
             raise InputError(f"--{other.replace('_', '-')} and --{one} both say {what}: give one of them")
-    inputs.check_new_run(out)
+    if not project:
+        inputs.check_new_run(out)
     if library is not None:
         inputs.library(library)
     letters = inputs.alphabet_in(data)
@@ -107,23 +116,22 @@ def train(
         "identity": identity,
     }
 
-    def learn(**how: Any) -> runs.RunDirectory:
-        return runs.train(
-            model,
-            out,
-            inputs.on_library(rows, library),
-            held_out=None if held is None else inputs.on_library(held, library),
-            sample_weight=sequence_weights(rows, identity) if identity else None,
-            hours=hours,
-            checkpoint_every=checkpoint_every,
-            notes={name: value for name, value in notes.items() if value is not None},
-            **how,
-        )
+    asked = {
+        "X": inputs.on_library(rows, library),
+        "held_out": None if held is None else inputs.on_library(held, library),
+        "sample_weight": sequence_weights(rows, identity) if identity else None,
+        "hours": hours,
+        "checkpoint_every": checkpoint_every,
+        "notes": {name: value for name, value in notes.items() if value is not None},
+    }
+    if project:
+        print_projection(runs.train, model, where, as_json, **asked)
+        return
 
     widths = model.layers_for(rows.shape[1]).sizes
     with threads_for(model.batch_size * max((low * high for low, high in itertools.pairwise(widths)), default=0)):
         compute_run(
-            "training", out, learn, as_json, where, unit="rows", scale=rows.shape[0],
+            "training", out, partial(runs.train, model, out, **asked), as_json, where, unit="rows", scale=rows.shape[0],
             note=lambda model: "".join(map(str, model.diagnostics_[-1:])),
         )  # fmt: skip
 
