@@ -82,9 +82,7 @@ def test_what_does_not_fit_is_not_begun_and_what_fits_is_named(
     with pytest.raises(RunError, match=r"worker tcp://a:1, .* 4 tasks .* 0\.45 GB: 3 at once or checkpoint_every"):
         sample(model, place, **BIG | {"n_chains": 4 * 4096}, scheduler=two_workers.scheduler.address)
     rows, large = np.zeros((20_000, 100), "float32"), RBM(60, batch_size=20_000, n_iter=1, random_state=0)
-    with pytest.raises(
-        RunError, match=r"will need 0\.0\d GB .* 0\.05 GB: batch_size=10000 would fit; nothing was begun"
-    ):
+    with pytest.raises(RunError, match=r"need 0\.0\d GB .* 0\.05 GB: batch_size=10000 would fit; nothing was begun"):
         train(large, place, rows, scheduler=Workers(n_workers=2, memory_limit="50MB"))
     assert not place.exists()
     sample(model, place, **BIG | {"checkpoint_every": 30}, scheduler=small)
@@ -106,9 +104,7 @@ def test_arguments_are_those_of_the_run() -> None:
 
 
 def test_a_training_needs_what_its_arrays_take() -> None:
-    rows, asked = np.zeros((1000, 300), "float32"), {"scheduler": Workers(n_workers=1), "sweep_seconds": 1e-6}
-    small, large = (projected(train, RBM(200, optimizer=each), rows, **asked) for each in ("sgd", "adam"))
+    rows, models = np.zeros((1000, 300), "float32"), (RBM(200, optimizer=each) for each in ("sgd", "adam"))
+    small, large = (projected(train, model, rows, sweep_seconds=1e-6) for model in models)
     assert small.tasks == 100 * 10 and small.core_hours == pytest.approx(1e-6 * 1000 * 10 / 3600)
-    assert large.memory > small.memory and large.checkpoints - small.checkpoints == pytest.approx(
-        2 * 300 * 200 * 4, rel=0.02
-    )
+    assert large.checkpoints - small.checkpoints == pytest.approx(2 * 300 * 200 * 4, rel=0.02)

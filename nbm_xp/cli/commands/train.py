@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from functools import partial
 import pathlib
 from typing import Annotated, Any
 
@@ -131,7 +130,7 @@ def train(
     widths = model.layers_for(rows.shape[1]).sizes
     with threads_for(model.batch_size * max((low * high for low, high in itertools.pairwise(widths)), default=0)):
         compute_run(
-            "training", out, partial(runs.train, model, out, **asked), as_json, where, unit="rows", scale=rows.shape[0],
+            "training", out, functools.partial(runs.train, model, out, **asked), as_json, where, unit="rows", scale=rows.shape[0],
             note=lambda model: "".join(map(str, model.diagnostics_[-1:])),
         )  # fmt: skip
 
