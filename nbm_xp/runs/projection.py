@@ -162,7 +162,7 @@ class Plan:
     def client_memory(self, tasks: int, n_workers: int = 0) -> int:
         """Memory of the process that begins the run and computes some tasks at once, in addition to its arguments."""
         copied = max((each.copied for each in self.inputs), default=0)
-        working = self._run.client(n_workers) + (self.worker_memory(tasks) if tasks else 0)
+        working: int = self._run.client(n_workers) + (self.worker_memory(tasks) if tasks else 0)
         return max(copied, working, self.model * bool(tasks) + self.closing.shared)
 
     def check(self, pool: Pool, place: Place) -> None:

@@ -24,8 +24,8 @@ from ..inputs import input_errors
 
 
 def panel(title: str) -> Callable[..., Any]:
-    """Return a function that declares options under a heading of the help: ``option(help, **limits)``."""
-    return lambda help, **limits: typer.Option(help=help, rich_help_panel=title, **limits)
+    """Return a function that declares options under a heading of the help: ``option(help, *names, **limits)``."""
+    return lambda help, *names, **limits: typer.Option(*names, help=help, rich_help_panel=title, **limits)
 
 
 def path(text: str | os.PathLike[str]) -> Place:

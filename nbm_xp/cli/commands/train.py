@@ -70,9 +70,7 @@ def train(
     ] = None,
     project: Annotated[
         bool,
-        _run_option(
-            "Print what the training will need, as `nbm-xp project` does, and do not begin.", flags=["--project"]
-        ),
+        _run_option("Print what the training will need, as `nbm-xp project` does, and do not begin.", "--project"),
     ] = False,
     library: options.Library = None,
     seed: options.Seed = 0,
@@ -130,8 +128,8 @@ def train(
     widths = model.layers_for(rows.shape[1]).sizes
     with threads_for(model.batch_size * max((low * high for low, high in itertools.pairwise(widths)), default=0)):
         compute_run(
-            "training", out, functools.partial(runs.train, model, out, **asked), as_json, where, unit="rows", scale=rows.shape[0],
-            note=lambda model: "".join(map(str, model.diagnostics_[-1:])),
+            "training", out, functools.partial(runs.train, model, out, **asked), as_json, where, unit="rows",
+            scale=rows.shape[0], note=lambda model: "".join(map(str, model.diagnostics_[-1:])),
         )  # fmt: skip
 
 
