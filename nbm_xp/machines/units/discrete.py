@@ -113,8 +113,8 @@ def _inverted(weights: Array, uniforms: Array, axis: int) -> Array:
     """Return the one-hot encoding of the first state whose cumulative weight exceeds a part of the total weight."""
     before: tuple[Any, ...] = (slice(None),) * axis
     sums = B.cumsum(weights, axis=axis)
-    drawn = array_namespace(uniforms).expand_dims(uniforms * sums[(*before, -1)], axis=axis)
-    above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], drawn), B.dtype(weights))
+    drawn = array_namespace(uniforms).expand_dims(uniforms * sums[(*before, -1, ...)], axis=axis)
+    above = B.cast(B.less_equal(sums[(*before, slice(0, -1), ...)], drawn), B.dtype(weights))
     return _one_hot(B.sum(above, axis=axis), axis, weights.shape[axis])
 
 
