@@ -26,10 +26,19 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
     """A Boltzmann machine of layers, with methods for sampling and evaluation."""
 
     def sample(
-        self, n_chains: int = 100, n_sweeps: int = 1000, *, initial: Rows = None,
-        clamp: Mapping[int, Any] | None = None, given: Rows = None, layer: int | None = 0, probabilities: bool = False,
-        library: str | None = None, chunks: Chunks = None, random_state: RandomState = None,
-    ) -> Any:  # fmt: skip
+        self,
+        n_chains: int = 100,
+        n_sweeps: int = 1000,
+        *,
+        initial: Rows = None,
+        clamp: Mapping[int, Any] | None = None,
+        given: Rows = None,
+        layer: int | None = 0,
+        probabilities: bool = False,
+        library: str | None = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
+    ) -> Any:
         """Return the states at the end of Markov chains.
 
         A model trained with ``training="ptt"`` is sampled on the ladder of its training, unless `initial`, `clamp` or
@@ -118,10 +127,18 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         return found if layer is None else found[0]
 
     def parallel_tempering(
-        self, n_chains: int = 100, n_sweeps: int = 1000, *, n_temperatures: int | str = 10, betas: Any = None,
-        layer: int | None = 0, exchanges: bool = False, library: str | None = None, chunks: Chunks = None,
+        self,
+        n_chains: int = 100,
+        n_sweeps: int = 1000,
+        *,
+        n_temperatures: int | str = 10,
+        betas: Any = None,
+        layer: int | None = 0,
+        exchanges: bool = False,
+        library: str | None = None,
+        chunks: Chunks = None,
         random_state: RandomState = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Return the states at the end of Markov chains with parallel tempering.
 
         Each chain has replicas at several inverse temperatures, which exchange states: they cross between modes that
@@ -227,9 +244,15 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))
 
     def ais(
-        self, n_chains: int = 100, n_temperatures: int | str = 1000, *, betas: Any = None, library: str | None = None,
-        chunks: Chunks = None, random_state: RandomState = None,
-    ) -> AISEstimate:  # fmt: skip
+        self,
+        n_chains: int = 100,
+        n_temperatures: int | str = 1000,
+        *,
+        betas: Any = None,
+        library: str | None = None,
+        chunks: Chunks = None,
+        random_state: RandomState = None,
+    ) -> AISEstimate:
         """Estimate log Z by annealed importance sampling, with error bars.
 
         Parameters
@@ -276,9 +299,14 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         return AnnealedChains(machine, seed, temperatures).log_partition(rows, lazy, chunks)
 
     def ladder_log_partition(
-        self, n_chains: int = 100, n_sweeps: int = STEPS, *, library: str | None = None, chunks: Chunks = None,
+        self,
+        n_chains: int = 100,
+        n_sweeps: int = STEPS,
+        *,
+        library: str | None = None,
+        chunks: Chunks = None,
         random_state: RandomState = None,
-    ) -> LadderEstimate:  # fmt: skip
+    ) -> LadderEstimate:
         """Estimate log Z along the ladder of the training by Bennett's acceptance ratio.
 
         Parameters
@@ -330,10 +358,17 @@ class Model(QualityMixin, MissingValuesMixin, BoltzmannEstimator):
         return found
 
     def reverse_ais(
-        self, n_chains: int = 100, n_temperatures: int | str = 1000, *, betas: Any = None, initial: Rows = None,
-        n_sweeps: int | None = None, library: str | None = None, chunks: Chunks = None,
+        self,
+        n_chains: int = 100,
+        n_temperatures: int | str = 1000,
+        *,
+        betas: Any = None,
+        initial: Rows = None,
+        n_sweeps: int | None = None,
+        library: str | None = None,
+        chunks: Chunks = None,
         random_state: RandomState = None,
-    ) -> AISEstimate:  # fmt: skip
+    ) -> AISEstimate:
         """Estimate log Z by reverse annealed importance sampling, from states of the model to the base-rate model.
 
         `ais` underestimates log Z on average, and `reverse_ais` overestimates it: together they bracket log Z.
