@@ -51,7 +51,7 @@ def rows(library: Library) -> Iterator[Row]:
         with Workers(scheduler, n_workers=2) as two, Workers(scheduler, n_workers=1) as one:
             ours = Contender(f"two workers: {scheduler}", trained(two))
             peer = Contender("one worker", trained(one), at_most=1 / FASTER)
-            yield Row(f"training {SHAPE[0]} × {SHAPE[1]}, 20 steps on {BATCH} rows", ours, [peer])
+            yield Row(f"training {SHAPE[0]} × {SHAPE[1]}, 100 steps on {BATCH} rows", ours, [peer])
 
 
 def trained(workers):
@@ -60,7 +60,7 @@ def trained(workers):
 
     def run():
         place = pathlib.Path(tempfile.mkdtemp())
-        model = RBM(SHAPE[1], n_iter=5, batch_size=BATCH, random_state=1, diagnostics=False)
+        model = RBM(SHAPE[1], n_iter=25, batch_size=BATCH, random_state=1, diagnostics=False)
         train(model, place / "run", data, scheduler=workers)
         shutil.rmtree(place)
 

@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 ATTEMPT = 10.0  # seconds, at most, of one attempt to connect again
-_PAUSE = 0.2  # seconds between attempts
+PAUSE = 0.2  # seconds between attempts
 
 
 class Connection:
@@ -88,7 +88,7 @@ class Connection:
                     self.client.close()
                     self.client, self.has_failed = client, False
                     break
-            time.sleep(_PAUSE)
+            time.sleep(PAUSE)
         return True
 
     def ask(self, request: Callable[[Any], _T]) -> _T:
@@ -115,7 +115,7 @@ class Connection:
             _LOG.warning("the cluster %s has no workers: waiting for some", self)
             task = self.ask(lambda client: client.submit(os.getpid, pure=False))
             while not self.look_for_workers():
-                time.sleep(_PAUSE)
+                time.sleep(PAUSE)
             del task
 
     def left_with_notice(self, worker: str) -> bool:
