@@ -30,10 +30,10 @@ from . import store
 from .checkpoints import last_checkpoints
 from .directory import RunDirectory, RunError, check_new, disk_errors, resuming
 from .job import Demand, Job
-from .pools import Pool, TaskLostError, WorkerLostError
+from .pools import TaskLostError, WorkerLostError
 from .projection import NOWHERE, Input, Plan
 from .store import Stored
-from .workers import Workers
+from .workers import Pool, Workers
 
 Progress: TypeAlias = Callable[[int, int], object]
 

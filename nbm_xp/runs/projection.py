@@ -30,8 +30,8 @@ from .chain_job import MachineJob
 from .directory import RunDirectory, RunError, as_json
 from .job import Demand, Job, run_segment
 from .locks import RENEWAL
-from .pools import Pool, ThreadPool, free_memory
-from .workers import Workers
+from .pools import ThreadPool, free_memory
+from .workers import Pool, Workers
 
 _PROCESS = 22 * 10**7  # memory of a process that has imported this package, Dask and Zarr, in bytes
 _FILE = 400  # bytes in a checkpoint besides its arrays

@@ -37,10 +37,9 @@ from .directory import RunDirectory, RunError
 from .execution import Kind, Progress, begin, check_begin
 from .inputs import digest_of, rows_of, save_rows
 from .job import Demand
-from .pools import Pool
 from .training_blocks import computed_by, stored_rows
 from .training_job import TrainingInput, TrainingJob
-from .workers import Workers
+from .workers import Pool, Workers
 
 MODEL, RESULT, CLOCK = "model.safetensors", "result.json", "clock.json"
 _PATIENCE = 60.0  # seconds between checkpoints, unless a number of epochs is given

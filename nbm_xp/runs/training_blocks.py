@@ -20,7 +20,8 @@ from .directory import RunDirectory, RunError
 from .execution import TRIES
 from .inputs import rows_of
 from .job import one_thread, reached
-from .pools import Pool, TaskLostError, ThreadPool, WorkerLostError
+from .pools import TaskLostError, ThreadPool, WorkerLostError
+from .workers import Pool
 
 
 def stored_rows(run: RunDirectory, name: str, digest: str, count: int, library: str) -> RowsAt:

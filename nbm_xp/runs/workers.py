@@ -8,16 +8,19 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import dask
 
 from nbm_xp.namespace.errors import positive_int
 
-from .pools import ClusterPool, Pool, ThreadPool
+from .cluster_pool import ClusterPool
+from .pools import ThreadPool
 
 _KINDS: tuple[str, ...] = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"
+
+Pool: TypeAlias = ThreadPool | ClusterPool
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ import dask
 import pytest
 
 import nbm_xp
-from nbm_xp.runs import RunDirectory, RunError, Workers, resume
+from nbm_xp.runs import RunDirectory, RunError, Workers, cluster_pool, resume
 from nbm_xp.runs.execution import carry_out
 from nbm_xp.runs.job import Block, Job, StoppedError, blocks_of
 from tests.helpers.clusters import ALONE, Processes
@@ -135,7 +135,7 @@ def test_what_is_not_there_is_waited_for_so_long(tmp_path: pathlib.Path) -> None
         pool: Any = workers.pool
         client = pool._connection.client
         client.wait_for_workers(2, timeout=300)
-        answers = client.run(eval, "__import__('nbm_xp.runs.pools').runs.pools._answer('/nowhere')", on_error="return")
+        answers = client.run(cluster_pool._answer, "/nowhere", on_error="return")
         with pytest.raises(RunError, match=r"cannot take part: it cannot write into .* a folder that all share"):
             pool._accepted(tmp_path, "w", next(iter(answers.values())))
         with pytest.raises(RunError, match=r"cluster at tcp://.* has had no workers for 2 seconds: start some"):

@@ -17,7 +17,7 @@ from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.machines import minibatches
 from nbm_xp.records import finite_json
 from nbm_xp.runs import training_blocks
-from nbm_xp.runs.pools import ClusterPool
+from nbm_xp.runs.cluster_pool import ClusterPool
 from nbm_xp.runs.training import MODEL
 from tests.helpers.runs import left_off, results_of
 
