@@ -252,7 +252,10 @@ class TemperedChains(NegativePhase):
 
     def _keep(self, made: dict[str, Array]) -> None:
         for name, value in made.items():
-            self.arrays[LADDER + name] = variable(value, LADDER + name)
+            if LADDER + name in self.arrays:
+                self.arrays[LADDER + name].replace_value(value)
+            else:
+                self.arrays[LADDER + name] = variable(value, LADDER + name)
 
     def estimate(self, steps: int) -> LadderEstimate:
         """Return log Z estimated by 100 to 200 more steps of the ladder with fixed machines.
