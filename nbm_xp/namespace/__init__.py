@@ -54,7 +54,7 @@ from .dtypes import (
 from .indexing import put, replaced, scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, host_namespace, installed_libraries, is_lazy
-from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
+from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, size_in_bytes, writes_in_place
 from .registering import register_library
 from .report import format_info, info
 
@@ -67,8 +67,8 @@ __all__ = [
     "kept_by_type", "kernel", "kind", "library_name", "may_overlap", "promote", "promote_types", "put",
     "register_array_type", "recording_namespace", "register_kernel", "register_library", "replaced",
     "reset_configuration", "reshaped_view", "running_namespace", "save_configuration", "scatter_add", "scattered",
-    "set_backend", "set_epsilon", "set_floatx", "set_image_data_format", "set_intx", "take_along_axis", "to_floating",
-    "to_numpy", "use_backend", "wide_dtypes", "with_derivatives", "writes_in_place",
+    "set_backend", "set_epsilon", "set_floatx", "set_image_data_format", "set_intx", "size_in_bytes", "take_along_axis",
+    "to_floating", "to_numpy", "use_backend", "wide_dtypes", "with_derivatives", "writes_in_place",
 ]  # fmt: skip
 
 public_names(globals())

@@ -16,6 +16,7 @@ from . import conversion, dispatch, dtypes, libraries
 from .conversion import concrete_int
 from .kernels import kernel
 from .libraries import maps_blocks
+from .memory import size_in_bytes
 
 
 def from_blocks(
@@ -362,4 +363,4 @@ def block_namespace(xp: Any, arrays: Sequence[Any]) -> Any:
 def is_tiled(array: Any) -> bool:
     """Whether a lazy array has several blocks and is larger than one block should be."""
     limit = kernel("block_limit", dispatch.array_namespace(array))
-    return any(len(sizes) > 1 for sizes in array.chunks) and (limit is None or array.nbytes > limit())
+    return any(len(sizes) > 1 for sizes in array.chunks) and (limit is None or size_in_bytes(array) > limit())

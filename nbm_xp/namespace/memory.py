@@ -6,6 +6,7 @@ The other libraries create new arrays instead; `writes_in_place` distinguishes t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,6 +28,11 @@ def writes_in_place(xp: Any) -> bool:
     True
     """
     return kernel("memory.reshaped_view", xp) is not None
+
+
+def size_in_bytes(x: Any) -> Any:
+    """Size of an array in bytes, nan if a length is unknown; Dask's expression arrays have no ``nbytes``."""
+    return math.prod(x.shape) * x.dtype.itemsize
 
 
 def _own(name: str, x: Any) -> Any:

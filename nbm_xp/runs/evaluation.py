@@ -20,7 +20,7 @@ from nbm_xp.boltzmann.tempering import adaptive_temperatures
 from nbm_xp.files import Place
 from nbm_xp.machines.estimators import check_names
 from nbm_xp.machines.rows import checked_rows, known_length
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, is_lazy, size_in_bytes
 from nbm_xp.namespace.errors import check_flag, positive_int
 
 from . import store
@@ -193,11 +193,12 @@ def evaluate(
     }
     if adversarial_accuracy:
         configuration |= _DRAWS | {"burn_in": max((climbs if laddered else sweeps) - 1, 0)}
+    size = 0 if X is None else size_in_bytes(X)
     return begin(
         Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
         model=model, save=None if X is None else functools.partial(save_rows, X),
-        held=0 if X is None or is_lazy(array_namespace(X)) else X.nbytes,
-        inputs=[] if X is None else [Input(X.nbytes, X.nbytes * min(rows, ROWS_AT_ONCE) // rows)],
+        held=0 if X is None or is_lazy(array_namespace(X)) else size,
+        inputs=[] if X is None else [Input(size, size * min(rows, ROWS_AT_ONCE) // rows)],
     )  # fmt: skip
 
 

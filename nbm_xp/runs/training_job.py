@@ -13,7 +13,7 @@ from nbm_xp.boltzmann.blocks import block_count, bounds
 from nbm_xp.boltzmann.trainer import Trainer, TrainingSize
 from nbm_xp.machines import Array
 from nbm_xp.machines.minibatches import WINDOW, in_memory
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, is_lazy, size_in_bytes
 
 from .checkpoints import Arrays
 from .job import Block, Demand, Job, Stopping
@@ -31,7 +31,9 @@ class TrainingInput:
     @property
     def held(self) -> int:
         """Memory of the rows that are in memory, in bytes."""
-        return sum(x.nbytes for x in (self.rows, self.held_out) if x is not None and not is_lazy(array_namespace(x)))
+        return sum(
+            size_in_bytes(x) for x in (self.rows, self.held_out) if not (x is None or is_lazy(array_namespace(x)))
+        )
 
     @functools.cached_property
     def trainer(self) -> Trainer:
@@ -75,7 +77,7 @@ class TrainingJob(Job):
     def demand(self) -> Demand:
         """See `Job`."""
         size: TrainingSize = self.known.size(self.batch_size)
-        kept = sum(x.nbytes for x in (self.known.rows, self.known.held_out) if x is not None)
+        kept = sum(size_in_bytes(x) for x in (self.known.rows, self.known.held_out) if x is not None)
         windows, divided = -(-self.known.rows.shape[0] // WINDOW), len(self.blocks) > 1
         reads = 6 + 3 * divided * windows * (self.known.n_epochs if windows > 1 else 1)
         return Demand(size.window * divided, size.block, size.stored + kept, reads)

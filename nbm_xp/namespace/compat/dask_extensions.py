@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
+from nbm_xp.namespace.memory import size_in_bytes
 from nbm_xp.namespace.overlay import EigResult
 
 from . import ranked
-from .dask_names import da, original, size_in_bytes
+from .dask_names import da, original
 from .dask_shaping import block_limit
 from .dask_tiles import stored_product
 

@@ -6,7 +6,6 @@ has one; what those on expressions lack is brought from Dask's own functions on 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import array_api_compat.dask.array
@@ -17,7 +16,7 @@ import dask.highlevelgraph
 
 __all__ = [
     "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "on_expressions", "name_of_blocks",
-    "original", "size_in_bytes", "tokenize",
+    "original", "tokenize",
 ]  # fmt: skip
 
 da: Any = dask.array
@@ -51,11 +50,6 @@ def copied(x: Any) -> Any:
 def name_of_blocks(x: Any) -> Any:
     """Name with which the keys of an array's blocks begin in its graph."""
     return next(_flatten(x.__dask_keys__()))[0]
-
-
-def size_in_bytes(x: Any) -> Any:
-    """Size of an array in bytes; nan if a length is unknown."""
-    return math.prod(x.shape) * x.dtype.itemsize
 
 
 if ON_EXPRESSIONS:

@@ -23,7 +23,9 @@ import numpy as np
 from dask import _task_spec
 from dask.layers import ArrayBlockwiseDep
 
-from .dask_names import da, layers_of, name_of_blocks, size_in_bytes
+from nbm_xp.namespace.memory import size_in_bytes
+
+from .dask_names import da, layers_of, name_of_blocks
 from .dask_shaping import block_limit
 
 _spec: Any = _task_spec
@@ -209,4 +211,4 @@ def _is_little(value: Any) -> bool:
 
     if isinstance(value, _spec.TaskRef) or getattr(value, "__dask_future__", False):
         return False
-    return not is_array(value) or value.nbytes <= _LITTLE
+    return not is_array(value) or size_in_bytes(value) <= _LITTLE
