@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains, Draw, Machine
+from nbm_xp.boltzmann.ladder import LadderChains
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines import Array
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
@@ -93,19 +94,15 @@ class SweepsJob(MachineJob):
         raise NotImplementedError
 
     @property
-    def replicas(self) -> int:
-        """Number of machines that each chain has a state of."""
-        return 1
-
-    @property
     def demand(self) -> Demand:
         """See `Job`. A sweep has about three arrays of all units, and chunks are copied when they are written."""
         chains = chains_of(self, len(self.stages) - 1)
         topology, itemsize = chains.topology, np.dtype(chains.machine.dtype).itemsize
-        states = self.chunks * self.replicas * sum(topology.sizes) * itemsize
+        replicas = chains.machine.n_pairs + 1 if isinstance(chains, LadderChains) else 1
+        states = self.chunks * replicas * sum(topology.sizes) * itemsize
         chunks = sum(array.bytes_in_a_chunk for array in self.stored)
         kept = sum(topology.sites[k] * (1 if topology.units[k].stored else itemsize) for k in chains.carried)
-        return Demand(task=3 * states + 5 * chunks // 2, checkpoints=self.n_chains * (self.replicas * kept + 8))
+        return Demand(task=3 * states + 5 * chunks // 2, checkpoints=self.n_chains * (replicas * kept + 8))
 
     def prepare(self, block: Block) -> int:
         """See `Job`; the segment is the first of the last stage."""

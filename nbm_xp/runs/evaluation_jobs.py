@@ -152,11 +152,6 @@ class LadderJob(SweepsJob):
     task = "evaluate-ladder"
 
     @property
-    def replicas(self) -> int:
-        """See `SweepsJob`."""
-        return self.machine.n_pairs + 1
-
-    @property
     def stages(self) -> Sequence[Sweeps]:
         """The two halves of the steps."""
         half, each = self.ladder_steps // 4 * 2, max(2, self.checkpoint_every // 2 * 2)

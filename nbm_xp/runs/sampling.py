@@ -253,11 +253,6 @@ class SampleJob(SweepsJob):
         return Sweeps(0, self.burn_in, each), Sweeps(self.burn_in, self.n_draws * self.thin, each)
 
     @property
-    def replicas(self) -> int:
-        """See `SweepsJob`."""
-        return self.machine.n_pairs + 1 if self.ladder else 1
-
-    @property
     def clamped(self) -> dict[int, Array]:
         """The states of clamped layers, or the rows that are given."""
         return saved_clamped(self.directory) if self.clamp else {}
