@@ -20,6 +20,7 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from .checkpoints import Arrays, Checkpoint, write_checkpoint
 from .directory import RunDirectory
 from .job import Block, Demand, Job, StoppedError, Stopping, blocks_of
+from .store import Stored
 
 
 class Sweeps(NamedTuple):
@@ -87,10 +88,10 @@ class SweepsJob(MachineJob):
 
     def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
         """Return the results of a sweep of the last stage, one for each array of `stored`, or none."""
-        return ()
+        raise NotImplementedError
 
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write the results of a segment of the last stage; `segment` is its index in that stage."""
+    def write_shown(self, array: Stored, block: Block, segment: int, shown: Sequence[Array]) -> None:
+        """Write the results of a segment of the last stage, whose index in that stage is `segment`, for an array."""
         raise NotImplementedError
 
     @property
@@ -149,10 +150,10 @@ class SweepsJob(MachineJob):
             states = now.states
             if last and (kept := self.shown(now, sweep)):
                 shown.append([to_numpy(x).astype(array.dtype) for x, array in zip(kept, stored, strict=True)])
-        packed = _packed(chains, states)
-        if last:
-            self.write_shown(block, number, shown, packed)
-        return packed
+        if shown:
+            for array, of_sweeps in zip(stored, zip(*shown, strict=True), strict=True):
+                self.write_shown(array, block, number, of_sweeps)
+        return _packed(chains, states)
 
 
 def _packed(chains: Chains, states: Iterable[Array]) -> Arrays:

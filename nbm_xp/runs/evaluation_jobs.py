@@ -51,10 +51,13 @@ class AnnealingJob(SweepsJob):
         """The log weights of the chains."""
         return [Stored(self.weights, ("chain",), (self.n_chains,), (self.chunks,), "float64", {})]
 
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write the weights after the last temperature."""
-        if segment == -(-(len(self.betas) - 1) // self.checkpoint_every) - 1:
-            self.write(self.stored[0], (block.number,), states[-1])
+    def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
+        """Return the log weights after the last temperature, else nothing."""
+        return now.states[-1:] if sweep == len(self.betas) - 1 else ()
+
+    def write_shown(self, array: Stored, block: Block, segment: int, shown: Sequence[Array]) -> None:
+        """Write the log weights."""
+        self.write(array, (block.number,), shown[0])
 
 
 @dataclass(frozen=True)
@@ -127,10 +130,9 @@ class ThermalJob(AnnealingJob):
         """Return the log weights and the energies after a sweep."""
         return now.states[-1], *now.measured
 
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
-        """Write the log weights and the energies of a segment."""
-        for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
-            self.write(array, (block.number, segment), np.stack(steps, axis=1))
+    def write_shown(self, array: Stored, block: Block, segment: int, shown: Sequence[Array]) -> None:
+        """Write the log weights or the energies of a segment."""
+        self.write(array, (block.number, segment), np.stack(shown, axis=1))
 
 
 class DrawsJob(SampleJob):
@@ -175,11 +177,10 @@ class LadderJob(SweepsJob):
         """Return the measurements of the pairs in a step."""
         return now.measured
 
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+    def write_shown(self, array: Stored, block: Block, segment: int, shown: Sequence[Array]) -> None:
         """Write the measurements of each pair from the steps in which it attempted an exchange."""
-        for array, steps in zip(self.stored, zip(*shown, strict=True), strict=True):
-            in_turn = [pairs_in_turn(*steps[k : k + 2]) for k in range(0, len(steps), 2)]
-            self.write(array, (segment, 0, block.number), np.stack(in_turn))
+        in_turn = [pairs_in_turn(*shown[k : k + 2]) for k in range(0, len(shown), 2)]
+        self.write(array, (segment, 0, block.number), np.stack(in_turn))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from nbm_xp.namespace.errors import positive_int
 
 from . import store
 from .chain_job import Sweeps, SweepsJob, chains_of
-from .checkpoints import Arrays
 from .directory import RunDirectory
 from .execution import Kind, Progress, Warn, begin, check_begin
 from .inputs import (
@@ -295,10 +294,9 @@ class SampleJob(SweepsJob):
         """Return the states of the stored layers if the sweep ends a draw, else nothing."""
         return () if (sweep - self.burn_in) % self.thin else now.shown
 
-    def write_shown(self, block: Block, segment: int, shown: list[list[Array]], states: Arrays) -> None:
+    def write_shown(self, array: Stored, block: Block, segment: int, shown: Sequence[Array]) -> None:
         """Write the draws of a segment."""
-        for array, draws in zip(self.stored, zip(*shown, strict=True), strict=True):
-            self.write(array, (block.number, segment, 0), np.stack(draws).transpose(2, 0, 1))
+        self.write(array, (block.number, segment, 0), np.stack(shown).transpose(2, 0, 1))
 
 
 class Sampling(Kind):
