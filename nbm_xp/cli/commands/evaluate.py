@@ -23,6 +23,7 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(runs.evaluate, "n_sweeps", "checkpoint_every", "chunks")
 @options.with_options_of(options.Where)
 def evaluate(
     context: typer.Context,
@@ -40,18 +41,13 @@ def evaluate(
             help="Also anneal in reverse, for a bound from above; by default of models with a ladder.",
         ),
     ] = None,
-    n_sweeps: Annotated[int, typer.Option(min=0, help="With --reverse: sweeps to its first states.")] = 1000,
     out: Annotated[
         pathlib.Path | None, typer.Option(parser=options.path, help="The run's directory; without it, nothing is kept.")
     ] = None,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Temperatures between two checkpoints of a block.")
-    ] = None,
-    chunks: options.Chunks = None,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
-    **where: Any,
+    **asked: Any,
 ) -> None:
     """Estimate a model's partition function by annealed importance sampling, and exactly if the model is small."""
     if threshold is not None and data is None:
@@ -62,13 +58,12 @@ def evaluate(
         inputs.check_new_run(out)
     machine = inputs.read_model(model, library)
     rows = None if data is None else inputs.rows_for(machine, model, data, threshold, "test", missing=True)
-    settings: dict[str, Any] = {
-        name: context.params[name]
-        for name in ("n_chains", "n_temperatures", "reverse", "n_sweeps", "chunks", "checkpoint_every", "library")
-    } | {"random_state": seed}
-
+    where = options.where_in(asked)
     with tempfile.TemporaryDirectory() as nowhere:
         place = pathlib.Path(nowhere) / "run" if out is None else out
         about = {"model": str(model), "data": data} | ({"run": None} if out is None else {})
-        work = functools.partial(runs.evaluate, machine, place, rows, **settings)
+        work = functools.partial(
+            runs.evaluate, machine, place, rows, n_chains=n_chains, n_temperatures=n_temperatures, reverse=reverse,
+            library=library, random_state=seed, **asked,
+        )  # fmt: skip
         compute_run("evaluating", place, work, as_json, where, unit=UNITS["evaluate"], about=about)

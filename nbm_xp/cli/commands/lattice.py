@@ -21,6 +21,7 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(runs.measure_lattice, "n_chains", "coupling", "periodic", "checkpoint_every")
 @options.with_options_of(options.Where)
 def lattice(
     out: Annotated[pathlib.Path, typer.Option(parser=options.path, help="The run's directory.")],
@@ -32,19 +33,13 @@ def lattice(
     ] = "2.0:2.6:13",
     n_sweeps: Annotated[int, typer.Option(min=2, help="Sweeps that are measured, at each temperature.")] = 1000,
     burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before those.")] = 200,
-    n_chains: Annotated[int, typer.Option(min=1, help="Chains at each temperature.")] = 4,
-    coupling: Annotated[float, typer.Option(help="Of all edges.")] = 1.0,
-    periodic: Annotated[bool, typer.Option(help="Whether the ends of axes are joined.")] = True,
     rule: Annotated[
         str, typer.Option(help="How spins are drawn anew: heat_bath, metropolis, wolff or swendsen_wang.")
     ] = "heat_bath",
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Sweeps of a temperature between two checkpoints.")
-    ] = None,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
-    **where: Any,
+    **asked: Any,
 ) -> None:
     """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures.
 
@@ -52,10 +47,10 @@ def lattice(
     """
     lengths, points = inputs.whole_numbers(size, "--size"), _temperatures(temperatures)
     inputs.check_new_run(out)
+    where = options.where_in(asked)
     measure = functools.partial(
-        runs.measure_lattice, out, lengths * 2 if len(lengths) == 1 else lengths, points, periodic=periodic,
-        coupling=coupling, n_chains=n_chains, n_sweeps=n_sweeps, burn_in=burn_in, rule=rule, library=library,
-        checkpoint_every=checkpoint_every, random_state=seed,
+        runs.measure_lattice, out, lengths * 2 if len(lengths) == 1 else lengths, points, n_sweeps=n_sweeps,
+        burn_in=burn_in, rule=rule, library=library, random_state=seed, **asked,
     )  # fmt: skip
     compute_run("measuring", out, measure, as_json, where, unit=UNITS["transition"])
 

@@ -1,7 +1,7 @@
-"""Options shared by several commands, and options made from parameters of the library's classes, by the same names.
+"""Options shared by several commands, and options made from parameters of the library, by the same names.
 
-The default and help of the latter are the parameter's default and the first sentence of its documentation; the class
-validates the values.
+The default and help of the latter are the parameter's default and the first sentence of its documentation; the class or
+function validates the values.
 """
 
 from __future__ import annotations
@@ -66,15 +66,20 @@ class Where:
     )
 
 
+def where_in(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of `Where` from the keyword arguments of a command, and return them."""
+    return {name: given.pop(name) for name in inspect.signature(Where).parameters}
+
+
 def with_options_of(
-    source: type, *names: str, title: str | None = None, **defaults: object
+    source: Callable[..., Any], *names: str, title: str | None = None, **defaults: object
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds parameters of a class to a command as options, passed as keyword arguments.
+    """Return a decorator that adds parameters of the library to a command as options, passed as keyword arguments.
 
     Parameters
     ----------
-    source : class
-        Class with the parameters; its docstring documents those that are not yet options of typer.
+    source : class or function
+        What has the parameters; its docstring documents those that are not yet options of typer.
     *names : str
         Names of the parameters. Defaults to all.
     title : str, optional
@@ -109,8 +114,8 @@ def _plain(annotation: Any) -> Any:
 
 
 @functools.cache
-def _documented(source: type) -> dict[str, str]:
-    """Return the first sentence and the choices of each parameter in a class's numpydoc docstring."""
+def _documented(source: Callable[..., Any]) -> dict[str, str]:
+    """Return the first sentence and the choices of each parameter in a numpydoc docstring."""
     section = (inspect.getdoc(source) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section):

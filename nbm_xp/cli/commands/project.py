@@ -25,6 +25,7 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(runs.sample, "n_chains", "n_draws", "thin", "burn_in", "checkpoint_every", "chunks")
 @options.with_options_of(options.Where)
 def project(
     context: typer.Context,
@@ -32,27 +33,19 @@ def project(
     layers: Annotated[
         str | None, typer.Option(help="In place of a model: units of each layer, visible ones first, binary: 784,500.")
     ] = None,
-    n_chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
-    n_draws: Annotated[int, typer.Option(min=1, help="Draws to keep of each chain.")] = 1000,
-    thin: Annotated[int, typer.Option(min=1, help="Sweeps from draw to draw.")] = 1,
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before the first draw.")] = 0,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Draws of a block that go to disk at once.")
-    ] = None,
     sweep_seconds: Annotated[
         float | None, typer.Option(min=0.0, help="Processor time of a sweep of a chain; by default it is measured.")
     ] = None,
-    chunks: options.Chunks = None,
     library: options.Library = None,
     as_json: options.Json = False,
-    **where: Any,
+    **asked: Any,
 ) -> None:
     """Project a run of draws: its memory, storage, requests to an object store, tasks and processor time."""
     if layers is not None and options.is_given(context, "model"):
         raise InputError("--layers is in place of --model")
     machine = inputs.read_model(model, library) if layers is None else _of_layers(layers)
-    names = ("n_chains", "n_draws", "thin", "burn_in", "checkpoint_every", "chunks", "library", "sweep_seconds")
-    print_projection(runs.sample, machine, where, as_json, **{name: context.params[name] for name in names})
+    where = options.where_in(asked)
+    print_projection(runs.sample, machine, where, as_json, library=library, sweep_seconds=sweep_seconds, **asked)
 
 
 def print_projection(run: Callable[..., Any], model: Any, where: Any, as_json: bool, **asked: Any) -> None:

@@ -36,6 +36,7 @@ _FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all d
 _to_file, _to_run = map(options.panel, (_FILE, _RUN))
 
 
+@options.with_options_of(runs.sample, "n_draws", "thin", "burn_in", "checkpoint_every", title=_RUN)
 @options.with_options_of(options.Where)
 def sample(
     context: typer.Context,
@@ -59,16 +60,12 @@ def sample(
     n_sweeps: Annotated[int, _to_file("Sweeps of Gibbs sampling in each chain.", min=0)] = 1000,
     data: Annotated[str | None, _to_file("Rows to start the chains from, as for train.")] = None,
     threshold: Annotated[float | None, typer.Option(help="For --data and --given, as for train.")] = None,
-    n_draws: Annotated[int, _to_run("Draws to keep of each chain.", min=1)] = 1000,
-    thin: Annotated[int, _to_run("Sweeps from draw to draw.", min=1)] = 1,
-    burn_in: Annotated[int, _to_run("Sweeps before the first draw.", min=0)] = 0,
     layers: Annotated[str, _to_run("Layers to keep, 0 being the visible one: 0,1.")] = "0",
-    checkpoint_every: Annotated[int | None, _to_run("Draws of a block that go to disk at once.", min=1)] = None,
     chunks: options.Chunks = None,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
-    **where: Any,
+    **asked: Any,
 ) -> None:
     """Sample a model: write the last states of chains to a file, or all draws to a run's directory.
 
@@ -91,12 +88,14 @@ def sample(
         return
     inputs.check_new_run(out)
     machine = inputs.read_model(model, library)
-    names = ("n_chains", "n_draws", "thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")
-    settings: dict[str, Any] = {name: context.params[name] for name in names}
-    settings |= {"layers": inputs.whole_numbers(layers, "--layers"), "random_state": seed}
+    where, rows = options.where_in(asked), None
     if given is not None:
-        settings["given"] = inputs.rows_for(machine, model, given, threshold, "train", missing=True)
-    compute_run("sampling", out, functools.partial(runs.sample, machine, out, **settings), as_json, where)
+        rows = inputs.rows_for(machine, model, given, threshold, "train", missing=True)
+    work = functools.partial(
+        runs.sample, machine, out, n_chains, probabilities=probabilities, given=rows, chunks=chunks, library=library,
+        layers=inputs.whole_numbers(layers, "--layers"), random_state=seed, **asked,
+    )  # fmt: skip
+    compute_run("sampling", out, work, as_json, where)
 
 
 def _to_a_file(asked: dict[str, Any]) -> None:

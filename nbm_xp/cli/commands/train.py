@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import pathlib
 from typing import Annotated, Any
@@ -103,7 +102,7 @@ def train(
         raise InputError("--identity is for sequences, and --data has none")
     if letters is not None and identity is None:
         identity = _IDENTITY
-    where = {name: learning.pop(name) for name in inspect.signature(options.Where).parameters}
+    where = options.where_in(learning)
     model = _machine(learning | {"training": training}, rows, layers, hours, seed, given("schedule"))
     notes = {
         "data": inputs.absolute(data),
