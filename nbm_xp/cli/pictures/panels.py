@@ -73,24 +73,18 @@ def drawn(path: Place, width: float, height: float, *, arranged: bool = True) ->
         layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12) if arranged else None
         figure = Figure(figsize=(width, height), dpi=100, facecolor="white", layout=layout)
         yield figure
-        write(figure, path)
-
-
-def write(figure: Figure, path: Place) -> None:
-    """Write a figure to a .png file."""
-    with replacing(path) as part:
-        figure.savefig(part, format="png", metadata={"Software": "nbm_xp"})
+        with replacing(path) as part:
+            figure.savefig(part, format="png", metadata={"Software": "nbm_xp"})
 
 
 def draw_states(states: Array, pixels: int, path: Place) -> None:
     """Write states of visible units, or their probabilities, as a sheet of square images without title or axes."""
     page = sheet(states, pixels, math.ceil(math.sqrt(len(states))))
     scale = max(1, 1200 // page.shape[1]) / 100
-    figure = Figure(figsize=(page.shape[1] * scale, page.shape[0] * scale), dpi=100, facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.imshow(page, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
-    axes.set_axis_off()
-    write(figure, path)
+    with drawn(path, page.shape[1] * scale, page.shape[0] * scale, arranged=False) as figure:
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.imshow(page, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
+        axes.set_axis_off()
 
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
@@ -103,12 +97,8 @@ _ROWS = 40  # number of chains of a binary unit, one per row
 def images(axes: Axes, rows: Array, side: int | None, title: str) -> None:
     """Draw rows of units as a sheet of square images, or as a matrix if `side` is None."""
     page = rows if side is None else sheet(rows, side, _COLUMNS, gap=2, fill=0.0)
-    shape: Any = "auto" if side is None else "equal"
     low, high = min(0.0, float(rows.min())), max(1.0, float(rows.max()))
-    axes.imshow(page, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect=shape)
-    _titled(axes, title, side)
-    if side is None:
-        axes.set(xlabel="unit", ylabel="row")
+    _show(axes, page, side is None, title, ("unit", "row"), cmap="Greys", vmin=low, vmax=high)
 
 
 def filters(axes: Axes, weights: Array, side: int | None, words: str = "blue: positive, orange: negative") -> None:
@@ -118,17 +108,18 @@ def filters(axes: Axes, weights: Array, side: int | None, words: str = "blue: po
     shown = chosen / np.where(largest > 0, largest, 1.0)
     colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
     page = shown if side is None else sheet(shown, side, _COLUMNS)
-    shape: Any = "auto" if side is None else "equal"
-    axes.imshow(page, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect=shape)
-    _titled(axes, f"{len(shown)} filters ({words})", side)
-    if side is None:
-        axes.set(xlabel="visible unit", ylabel="hidden unit, the strongest first")
+    labels = "visible unit", "hidden unit, the strongest first"
+    _show(axes, page, side is None, f"{len(shown)} filters ({words})", labels, cmap=colours, vmin=-1, vmax=1)
 
 
-def _titled(axes: Axes, title: str, side: int | None) -> None:
+def _show(axes: Axes, page: Array, is_matrix: bool, title: str, labels: tuple[str, str], **colours: Any) -> None:
+    """Draw a sheet of images without axes, or a matrix with labelled axes."""
+    axes.imshow(page, interpolation="nearest", aspect="auto" if is_matrix else "equal", **colours)
     axes.set_title(title)
     axes.grid(False)
-    if side is not None:
+    if is_matrix:
+        axes.set(xlabel=labels[0], ylabel=labels[1])
+    else:
         axes.set_anchor("W")
         axes.set_axis_off()
 
