@@ -12,7 +12,7 @@ import nbm_xp
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.files import Place
-from nbm_xp.runs import RunDirectory, RunError, read_result
+from nbm_xp.runs import RunError, read_result
 
 from .. import inputs
 from ..output import answer
@@ -45,7 +45,10 @@ def described(path: Place) -> dict[str, Any]:
     run = inputs.run_at(path)
     if run is None:
         return {"model": _of_model(path, inputs.read_model(path))}
-    found: dict[str, Any] = {"run": _of_run(run), "configuration": run.configuration, "versions": run.versions}
+    files = sorted(entry.name for entry in run.path.iterdir() if not entry.name.startswith("."))
+    about = {"kind": run.kind, "path": str(run.path), "seed": run.seed, "created": run.created, "files": files}
+    found: dict[str, Any] = {"run": about | {"log": run.events}}
+    found |= {"configuration": run.configuration, "versions": run.versions}
     has_model = run.has_model or run.kind == "train"
     try:
         with inputs.input_errors():
@@ -55,13 +58,6 @@ def described(path: Place) -> dict[str, Any]:
         has_model = run.has_model or (run.path / "checkpoints" / "model.safetensors").exists()
     if has_model:
         found["model"] = _of_model(path, inputs.read_model(path))
-    return found
-
-
-def _of_run(run: RunDirectory) -> dict[str, Any]:
-    found = {"kind": run.kind, "path": str(run.path), "seed": run.seed, "created": run.created}
-    found["files"] = sorted(entry.name for entry in run.path.iterdir() if not entry.name.startswith("."))
-    found["log"] = run.events
     return found
 
 

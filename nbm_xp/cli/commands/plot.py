@@ -68,6 +68,5 @@ def _place(out: Place | None, name: str, path: Place, count: int) -> Place:
         raise InputError(f"--out must end in .png, or be a folder, got {out}")
     place = out or (path if path.is_dir() else path.parent)
     place = place if one else place / f"{name}.png"
-    if isinstance(place, pathlib.Path) and not place.parent.is_dir():
-        raise InputError(f"--out: there is no folder {place.parent}")
+    inputs.check_file(place)
     return place
