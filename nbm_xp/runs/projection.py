@@ -18,7 +18,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import dask
 
@@ -28,13 +28,10 @@ from nbm_xp.objects import PIECE
 
 from .chain_job import MachineJob
 from .directory import RunDirectory, RunError, as_json
-from .job import Job, run_segment
+from .job import Demand, Job, run_segment
 from .locks import RENEWAL
 from .pools import ThreadPool, free_memory
 from .workers import Pool, Workers
-
-if TYPE_CHECKING:
-    from .execution import Kind
 
 _PROCESS = 22 * 10**7  # memory of a process that has imported this package, Dask and Zarr, in bytes
 _FILE = 400  # bytes in a checkpoint besides its arrays
@@ -125,15 +122,14 @@ class Plan:
     inputs : sequence of Input
     """
 
-    kind: type[Kind]
+    kind: Any
     configuration: Mapping[str, Any]
     known: Any
     held: int
     inputs: Sequence[Input]
 
     @functools.cached_property
-    def planned(self) -> Kind:
-        """The run, which has no directory."""
+    def _run(self) -> Any:
         text = json.dumps(self.configuration, default=lambda value: "projected" if callable(value) else as_json(value))
         asked = json.loads(text) | ({"clamp": {}, "is_given": False} if "clamp" in self.configuration else {})
         about = {"kind": self.kind.name, "configuration": asked, "seed": 0, "versions": {}, "created": ""}
@@ -142,23 +138,32 @@ class Plan:
         return run
 
     @property
+    def jobs(self) -> list[Job]:
+        """The jobs of the run."""
+        return self._run.jobs  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def closing(self) -> Demand:
+        """What the end of the run needs."""
+        return self._run.closing  # type: ignore[no-any-return]
+
+    @property
     def model(self) -> int:
         """Size of the model that tasks read, in bytes."""
-        return self.inputs[0].size if any(isinstance(job, MachineJob) for job in self.planned.jobs) else 0
+        return self.inputs[0].size if any(isinstance(job, MachineJob) for job in self.jobs) else 0
 
     # Memory
 
     def worker_memory(self, tasks: int) -> int:
         """Memory of a process for some tasks at once, in addition to that of an idle one."""
-        needs = [(job.demand, min(tasks, len(job.blocks))) for job in self.planned.jobs]
-        at_work: list[int] = [demand.shared + count * demand.task for demand, count in needs]
+        at_work = (job.demand.shared + min(tasks, len(job.blocks)) * job.demand.task for job in self.jobs)
         return self.model + max(self.model, *at_work)  # both the file and the arrays, while it is read
 
     def client_memory(self, tasks: int, n_workers: int = 0) -> int:
         """Memory of the process that begins the run and computes some tasks at once, in addition to its arguments."""
         copied = max((each.copied for each in self.inputs), default=0)
-        working = self.planned.client(n_workers) + (self.worker_memory(tasks) if tasks else 0)
-        return max(copied, working, self.model * bool(tasks) + self.planned.closing.shared)
+        working: int = self._run.client(n_workers) + (self.worker_memory(tasks) if tasks else 0)
+        return max(copied, working, self.model * bool(tasks) + self.closing.shared)
 
     def check(self, pool: Pool, place: Place) -> None:
         """Raise `RunError` if a run does not fit into memory, or on the disk."""
@@ -193,7 +198,7 @@ class Plan:
 
         ways = [f"{count} at once" for count in range(tasks - 1, 0, -1) if fits(self, count)][:1]
         for name in ("checkpoint_every", "chunks", "batch_size"):
-            asked = self.planned.run.configuration.get(name)
+            asked = self._run.run.configuration.get(name)
             sizes = asked if isinstance(asked, list) else [asked or 0]
             while min(sizes := [size // 2 for size in sizes]):
                 value = sizes if isinstance(asked, list) else sizes[0]
@@ -209,26 +214,26 @@ class Plan:
     @property
     def checkpoints(self) -> int:
         """Bytes in checkpoints, until the end of the run."""
-        return sum(job.demand.checkpoints + _FILE * len(job.blocks) for job in self.planned.jobs)
+        return sum(job.demand.checkpoints + _FILE * len(job.blocks) for job in self.jobs)
 
     def storage(self, shares: Mapping[str, float], least: float = 1 / 8) -> int:
         """Bytes at the end of the run, with arrays compressed to shares of their size; `least` of unknown integers."""
-        run = self.planned
+        run = self._run
         arrays = (x.nbytes * shares.get(x.name, least if "int8" in x.dtype else 1.0) for x in run.arrays)
         headers = _HEADER * (2 * len(run.arrays) + 2 * len(run.coordinates) + 4)
         coordinates = 8 * sum(map(len, run.coordinates.values()))
-        files = sum(each.size for each in self.inputs) + run.closing.checkpoints
+        files = sum(each.size for each in self.inputs) + self.closing.checkpoints
         return int(sum(arrays)) + headers + coordinates + files
 
     @property
     def files(self) -> int:
         """Number of files at the end of the run."""
-        run, n_chunks = self.planned, sum(x.n_chunks for x in self.planned.arrays)
+        run, n_chunks = self._run, sum(int(x.n_chunks) for x in self._run.arrays)
         return len(self.inputs) + 6 + n_chunks + len(run.arrays) + 2 * len(run.coordinates) + int(bool(run.stored))
 
     def requests(self, n_processes: int, seconds: float) -> dict[str, int]:
         """Number of requests to an object store, by kind, of a run that takes some seconds."""
-        run, jobs, arrays, closing = self.planned, self.planned.jobs, self.planned.arrays, self.planned.closing
+        run, jobs, arrays, closing = self._run, self.jobs, self._run.arrays, self.closing
         n_tasks = sum(job.n_segments * len(job.blocks) for job in jobs if job.in_files)
         n_blocks, n_chunks = sum(len(job.blocks) for job in jobs if job.in_files), sum(x.n_chunks for x in arrays)
         pieces = [1 + 2 * (each.size // PIECE) for each in self.inputs]
@@ -298,14 +303,14 @@ def projected(
         checked_number(sweep_seconds, "sweep_seconds", 10**9)
     plan = _plan_of(run, arguments, options)
     plan.kind.check_scheduler(plan.configuration, scheduler)
-    jobs, shares = plan.planned.jobs, dict[str, float]()
-    costs = [_measured(job, shares) if sweep_seconds is None else sweep_seconds for job in jobs]
+    shares = dict[str, float]()
+    costs = [_measured(job, shares) if sweep_seconds is None else sweep_seconds for job in plan.jobs]
     with Workers.of(scheduler) as workers:
         places, here = workers.planned, workers.scheduler == "threads"
     places = places or [("a worker", 1, None)]  # of a cluster that has none yet
     at_once = max(tasks for _, tasks, _ in places)
-    seconds = sum(each * job.total for each, job in zip(costs, jobs, strict=True))
-    n_tasks = sum(job.n_segments * len(job.blocks) for job in jobs)
+    seconds = sum(each * job.total for each, job in zip(costs, plan.jobs, strict=True))
+    n_tasks = sum(job.n_segments * len(job.blocks) for job in plan.jobs)
     client = _PROCESS + plan.held + plan.client_memory(at_once if here else 0, 0 if here else len(places))
     return Projected(
         client if here else _PROCESS + plan.worker_memory(at_once), client, at_once,
