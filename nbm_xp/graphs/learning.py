@@ -21,7 +21,7 @@ from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
 from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
+from nbm_xp.namespace import host_namespace, to_numpy
 from nbm_xp.namespace.errors import check_choice, check_flag, checked_number, positive_int
 from nbm_xp.package import need
 
@@ -361,8 +361,6 @@ class ModelChains:
         chains.machine = machine
         for _ in range(self.sweeps):
             self.tempering.step()
-        with wide_dtypes(xp):
-            cold = asarray(self.tempering.order[:, -1], xp, "int64")
-            rows = xp.matrix_transpose(xp.take(chains.by_unit(), cold, axis=1))
+        rows = xp.matrix_transpose(chains.by_unit(self.tempering.order[:, -1]))
         pairs, units = self.table.moments(rows, host_namespace().full((rows.shape[0],), 1.0 / rows.shape[0]))
         return to_numpy(pairs), to_numpy(units)
