@@ -254,8 +254,9 @@ class Block(Protocol):
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
         """Make a step; return states, what is shown to neighbours, and measurements of shape (measured, columns)."""
 
-    def array(self, group: ChainGroup, states: Array) -> Array:
-        """Return the states of the block's own units, of shape (chains, block's shape)."""
+    def array(self, states: Array) -> Array:
+        """Return the states of the block's own units, of shape (chains, block's shape); by default all states."""
+        return states
 
     def arrays(self) -> dict[str, Array]:
         """Return the block's arrays by name, as they are stored in files."""

@@ -81,10 +81,6 @@ class LatticeBlock(Block):
         states = host.asarray(memory.own(flat), copy=True)
         return states, self.division.shown(self.index, states), host.concat(rows)
 
-    def array(self, group: ChainGroup, states: Array) -> Array:
-        """See `Block`."""
-        return states
-
     def arrays(self) -> dict[str, Array]:
         """See `Block`."""
         return {name: value for name, value in vars(self.couplings).items() if value is not None}

@@ -191,7 +191,7 @@ class Shard(Block):
             measured = group.measured(energies(whole, self.lower, group.kind), whole[: self.units])
         return whole, self._shows(whole, colour), measured
 
-    def array(self, group: ChainGroup, states: Array) -> Array:
+    def array(self, states: Array) -> Array:
         """See `Block`."""
         return states[: self.units].T
 

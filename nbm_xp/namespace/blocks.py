@@ -274,7 +274,7 @@ def stepped(
         Picklable object for each position of a block along all axes except the first.
         ``block.begin(work, array)``, with an initial array or None, returns the block's state and a mapping from each
         neighbour to the values sent to it. ``block.step(work, state, received, step)`` returns the next two and the
-        measurements, and ``block.array(work, state)`` the block's array.
+        measurements, and ``block.array(state)`` the block's array.
     neighbours : mapping
         For each block, the blocks that send values to it.
     steps : sequence

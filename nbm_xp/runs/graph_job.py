@@ -287,8 +287,8 @@ class GraphJob(Job):
             write_checkpoint(self.folder(self.shown), self.run, block.number, checkpoint, keeps=2)
             return (*packed(group.kind, states), totals)
         if self.chunks is None:
-            return given.array(group, states), totals
-        for chain, own in enumerate(given.array(group, states), group.first_chain):
+            return given.array(states), totals
+        for chain, own in enumerate(given.array(states), group.first_chain):
             self.write(self.state, (chain, *place), own[None])
         return (totals,)
 

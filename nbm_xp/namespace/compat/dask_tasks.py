@@ -175,12 +175,12 @@ def _stepped(
         shown = {block: (f"{name}-shown-{number}", 0, *block) for block in blocks}
         tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
         if number in observed:
-            seen_steps.append((seen_name := f"{name}-observed-{number}", _arrays(seen_name, own, given, made)))
+            seen_steps.append((seen_name := f"{name}-observed-{number}", _arrays(seen_name, given, made)))
         if shape[0]:
             adding |= _sum_of(f"{name}-sum-{number}", list(shown.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
     end = f"{name}-end"
-    tasks |= _arrays(end, own, given, made)
+    tasks |= _arrays(end, given, made)
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
     seen = [
         GraphArray(graph_from(seen_name, made, dependencies=[array]), seen_name, chunks, dtype=work.dtype)
@@ -195,9 +195,9 @@ def _stepped(
 stepped = on_expressions(_stepped)
 
 
-def _arrays(name: str, own: str, given: Mapping[Index, Any], made: Mapping[Index, Any]) -> dict[Any, Any]:
+def _arrays(name: str, given: Mapping[Index, Any], made: Mapping[Index, Any]) -> dict[Any, Any]:
     """Tasks that give the blocks' arrays."""
-    return {(name, 0, *block): (_array, own, given[block], key) for block, key in made.items()}
+    return {(name, 0, *block): (_array, given[block], key) for block, key in made.items()}
 
 
 def _sum_of(name: str, keys: list[Any], last: Any) -> dict[Any, Any]:
@@ -232,8 +232,8 @@ def _step(block: Index, others: tuple[Index, ...], step: Any, work: Any, given: 
     return kept, (shown, measured)
 
 
-def _array(work: Any, given: Any, made: Any) -> Any:
-    return given.array(work, made[0])
+def _array(given: Any, made: Any) -> Any:
+    return given.array(made[0])
 
 
 def _beside(made: Any) -> Any:
