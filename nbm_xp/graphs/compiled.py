@@ -148,10 +148,8 @@ def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool
 
 def sweeps(
     layout: Layout, values: Units, rule: str, states: Array, streams: Array, beta: Array, free: Any, count: int
-) -> tuple[Array, Array] | None:
-    """Make sweeps; return the states and the streams' states, or None if there is no loop for the rule."""
-    if rule not in RULES:
-        return None
+) -> tuple[Array, Array]:
+    """Make sweeps; return the states and the streams' states."""
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
     couplings, multiples, runs, levels, table = _rule_of(layout, values, rule, beta, states.shape[1] == 1)

@@ -18,7 +18,6 @@ from .chain_groups import ChainGroup, Schedule, Step
 from .chains import Block, Index, Shown, Start
 from .energy_model import EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
-from .moves import MOVES
 from .observables import STATES, totals
 from .terms import Colour, Terms
 
@@ -110,8 +109,7 @@ def _measured(group: ChainGroup, sweeps: Any, memory: LatticeMemory, runs: Seque
 
 def _sweeps(group: ChainGroup, memory: LatticeMemory, couplings: Couplings) -> Any:
     """Return the object that draws and measures a block's units, compiled if possible."""
-    compiled = MOVES[group.rule].kernel and not group.kind.is_categorical
-    own = kernel("graphs.Bricks", host_namespace()) if compiled else None
+    own = None if group.kind.is_categorical else kernel("graphs.Bricks", host_namespace())
     return (own or PortableSweeps)(group, memory, couplings)
 
 

@@ -1,4 +1,4 @@
-"""Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`.
+"""Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`; a local move also needs loops in the core.
 
 Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are computed by
 `nbm_xp.namespace.elementary`, and all other operations are correctly rounded under IEEE 754. The size of a cluster
@@ -76,12 +76,9 @@ class Move:
     Attributes
     ----------
     name : str
-    kernel : str or None
-        Name of the compiled loop that makes whole sweeps, if there is one.
     """
 
     name: str
-    kernel: str | None = None
 
     def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
         """Raise `ValueError` if the move is not defined for these chains."""
@@ -108,13 +105,10 @@ class LocalMove(Move):
     two, many : callables
         Functions that return the new values of a colour's units, for units of two values and for Potts units. Their
         arguments are namespace, colour, kind of units, states, old values, uniforms and β.
-    compiled : bool, optional
-        Whether the compiled core implements the move.
     """
 
-    def __init__(self, name: str, two: Callable[..., Any], many: Callable[..., Any], compiled: bool = False) -> None:
+    def __init__(self, name: str, two: Callable[..., Any], many: Callable[..., Any]) -> None:
         self.name, self._two, self._many = name, two, many
-        self.kernel = "graphs.sweeps" if compiled else None
 
     def change(self, potts: bool) -> Callable[..., Any]:
         """Return the function that computes the new values of a colour's units."""
@@ -138,7 +132,7 @@ class LocalMove(Move):
         """See `Move`."""
         own, layout, values = None, chains.machine.layout, chains.machine.kind
         if layout.factors is None and (chains.free is None or chains.free.shape[1] == 1):  # chains have equal clamps
-            own = kernel(self.kernel, chains.xp) if self.kernel else None
+            own = kernel("graphs.sweeps", chains.xp)
         found = own and own(layout, values, self.name, chains.states, streams[0], chains.beta, chains.free, count)
         return found and (found[0], [found[1]])
 
@@ -251,7 +245,7 @@ def _wolff(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: 
 class MultiSpin(Move):
     """Heat bath of spins with 64 chains packed into the bits of a word: see the module's description."""
 
-    name, kernel = "multi_spin", "graphs.words"
+    name = "multi_spin"
     GROUP, PLANES, MOST_NEIGHBOURS = 64, 10, 7
     STEPS = 2 * PLANES + 1
 
@@ -285,7 +279,7 @@ class MultiSpin(Move):
 
     def compiled(self, chains: MovingChains, streams: list[Array], count: int) -> tuple[Any, list[Array]] | None:
         """See `Move`."""
-        own = kernel(self.kernel, chains.xp)
+        own = kernel("graphs.words", chains.xp)
         if own is None:
             return None
         layout, bounds = chains.machine.layout, self._thresholds(chains)
@@ -330,8 +324,8 @@ def _raise(name: str, reasons: dict[str, Any]) -> None:
 MOVES: Final[dict[str, Move]] = {  # by name, which is the value of `rule`
     move.name: move
     for move in (
-        LocalMove("heat_bath", _heat_bath, _heat_bath_potts, compiled=True),
-        LocalMove("metropolis", _metropolis, _metropolis_potts, compiled=True),
+        LocalMove("heat_bath", _heat_bath, _heat_bath_potts),
+        LocalMove("metropolis", _metropolis, _metropolis_potts),
         MultiSpin(),
         ClusterMove("swendsen_wang", _swendsen_wang),
         ClusterMove("wolff", _wolff),

@@ -24,7 +24,6 @@ from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import on_host
 from .layout import Layout, energies
-from .moves import MOVES
 
 AT_ONCE: Final = 2**20  # number of initial states drawn at a time, which bounds the memory of temporary arrays
 FREE: Final = -128  # marks a unit that is not clamped in `Shard.clamped`
@@ -179,7 +178,7 @@ class Shard(Block):
             rows = slice(self.units + begin + here.start, self.units + begin + here.stop)
             whole[rows] = shown[other]
         here = self.of_colour(self.slots, colour)
-        own = kernel("graphs.part", host) if MOVES[group.rule].kernel else None
+        own = kernel("graphs.part", host)
         if own is not None:
             own(group, self, whole, here, step)
         elif here.start < here.stop:
