@@ -12,10 +12,11 @@ steps apart. A sweep of n units takes ``ceil(n / LANES)`` steps of each stream: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
@@ -24,11 +25,10 @@ from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump, substreams
 from nbm_xp.rng.uniforms import advance, elements, numbers
 
-from . import moves
 from .energy_model import units_of
-from .moves import LANES
 from .observables import SERIES, Variables, about, products, totals
-from .terms import Colour
+
+LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ class Numbers:
         State of the generator from which streams are counted.
     units : int
         Count of random numbers per chain and sweep.
+    together : int, optional
+        Number of consecutive chains that share all numbers.
+    first : int, optional
+        Number of sweeps whose random numbers are skipped.
 
     Examples
     --------
@@ -54,6 +58,8 @@ class Numbers:
 
     seed: State
     units: int
+    together: int = 1
+    first: int = 0
 
     @property
     def steps(self) -> int:
@@ -65,20 +71,20 @@ class Numbers:
 
         The shape is (LANES * chains, 6): the first stream of all chains, then their second stream, and so on.
         """
-        host = host_namespace()
-        made = substreams(jump(self.seed, first_chain * LANES * STREAM_STEPS), chains * LANES)
+        host, first, chains = host_namespace(), first_chain // self.together, chains // self.together
+        made = substreams(jump(self.seed, first * LANES * STREAM_STEPS), chains * LANES)
         lanes_first = host.permute_dims(host.reshape(made, (chains, LANES, 6)), (1, 0, 2))
-        return self.after(host.reshape(lanes_first, (chains * LANES, 6)), sweep)
+        return self.after(host.reshape(lanes_first, (chains * LANES, 6)), self.first + sweep)
 
     def after(self, states: Array, sweeps: int = 1) -> Array:
         """Advance states of streams by a number of sweeps."""
         return advance(states, sweeps * self.steps * int(states.shape[0]))
 
     def sweep(self, xp: Namespace, states: Array, chains: int) -> Array:
-        """Return the uniforms of the next sweep as an array of a library, float64 of shape (units, chains)."""
+        """Return the uniforms of the next sweep, float64 of shape (units, chains // together), in a library."""
+        shape = self.units, chains // self.together
         with wide_dtypes(xp):
-            drawn = numbers(xp, convert(states, xp), self.units * chains, "float64")
-            return xp.reshape(drawn, (self.units, chains))
+            return xp.reshape(numbers(xp, convert(states, xp), math.prod(shape), "float64"), shape)
 
 
 @dataclass(frozen=True)
@@ -156,14 +162,6 @@ class ChainGroup:
         lengths = host.zeros_like(slots) + counts * chains
         drawn = elements(self.streams, self.begins(slots, sweep) * chains, lengths, "float64")
         return host.reshape(drawn, (-1, chains))
-
-    def draw(self, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
-        """Draw a colour's units, the rows `places` of `states`, in place, by the functions of `moves`."""
-        host, move = host_namespace(), moves.MOVES[self.rule]
-        assert isinstance(move, moves.LocalMove)
-        change = move.change(self.kind.is_categorical)
-        beta = host.asarray([self.betas])
-        states[places] = change(host, colour, self.kind, states, states[places], uniforms, beta)
 
     # Measurements: sums over all units, which are additive over blocks
 

@@ -29,14 +29,13 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.blocks import stepped
 from nbm_xp.namespace.errors import positive_int
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
-from nbm_xp.rng import hashed_seed, jump
+from nbm_xp.rng import hashed_seed
 
-from . import moves
-from .chain_groups import ChainGroup, Numbers, Schedule, Step, series_variables
+from .chain_groups import ChainGroup, Schedule, Step, series_variables
 from .energy_model import Clamp, EnergyModel, check_machine, checked_clamp, checked_given, checked_states
 from .graph import finite
 from .layout import energies
+from .moves import move_of
 from .observables import SERIES, StateMeans, Variables, about, checked_names
 
 
@@ -131,7 +130,7 @@ class Chains:
 
     def __init__(self, machine: EnergyModel, start: Start, library: Any = None) -> None:
         host, group = host_namespace(), start.group
-        self.move = moves.move_of(group.rule)
+        self.move = move_of(group.rule)
         xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
         if is_lazy(xp):
             raise ValueError(
@@ -160,12 +159,8 @@ class Chains:
             free = free[:, :1] if host.all(free == free[:, :1]) else free  # alike in all chains, or not
             self.free = asarray(host.ascontiguousarray(free), xp)
         self.states = asarray(host.ascontiguousarray(made), xp)
-        self._sources = self.move.sources(machine)
-        self.numbers = [Numbers(jump(group.seed, source.draw * DRAW_STEPS), source.numbers) for source in self._sources]
-        self._rng = [
-            each.states(group.first_chain // source.group, self.count // source.group, start.sweep + source.first)
-            for each, source in zip(self.numbers, self._sources, strict=True)
-        ]
+        self.numbers = self.move.numbers(machine, group.seed)
+        self._rng = [each.states(group.first_chain, self.count, start.sweep) for each in self.numbers]
         with wide_dtypes(xp):
             self._by_unit = asarray(slots, xp, "int64")
 
@@ -177,11 +172,9 @@ class Chains:
             self.sweep += count
             return
         for _ in range(count):
-            uniforms = [
-                each.sweep(self.xp, streams, self.count // source.group)
-                for each, streams, source in zip(self.numbers, self._rng, self._sources, strict=True)
-            ]
-            self._rng = [each.after(streams) for each, streams in zip(self.numbers, self._rng, strict=True)]
+            sources = list(zip(self.numbers, self._rng, strict=True))
+            uniforms = [numbers.sweep(self.xp, streams, self.count) for numbers, streams in sources]
+            self._rng = [numbers.after(streams) for numbers, streams in sources]
             self.states = self.move.sweep(self, uniforms)
             self.sweep += 1
 

@@ -17,10 +17,9 @@ from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
 from .adjacency import Rows
-from .chain_groups import ChainGroup, Step
+from .chain_groups import LANES, ChainGroup, Step
 from .lattice_blocks import Couplings, LatticeMemory, SlotRuns
 from .layout import Layout, multiples_of
-from .moves import LANES
 from .shards import Shard
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}

@@ -18,6 +18,7 @@ from .chain_groups import ChainGroup, Schedule, Step
 from .chains import Block, Index, Shown, Start
 from .energy_model import EnergyModel
 from .lattice_blocks import Couplings, LatticeDivision, LatticeMemory, SlotRuns, check_lattice, couplings_of, divided
+from .moves import draw
 from .observables import STATES, totals
 from .terms import Colour, Terms
 
@@ -142,7 +143,8 @@ class PortableSweeps:
     def draw(self, flat: Array, runs: SlotRuns, sweep: int) -> None:
         """Draw the units of runs, in place."""
         if runs.places.shape[0]:
-            self.group.draw(flat.T, *self._colour(runs), self.group.uniforms(runs.slots, sweep, runs.counts))
+            uniforms = self.group.uniforms(runs.slots, sweep, runs.counts)
+            draw(self.group, flat.T, *self._colour(runs), uniforms)
 
     def sums(self, flat: Array, runs: SlotRuns) -> Array:
         """Sum over the units of runs, for each chain: the terms of edges, those of fields, and `totals`."""

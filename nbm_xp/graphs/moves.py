@@ -1,4 +1,4 @@
-"""Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`; a local move also needs loops in the core.
+"""Moves: the update rules of a sweep. To add a move, add an entry to `MOVES`, and loops of a local move to the core.
 
 Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are computed by
 `nbm_xp.namespace.elementary`, and all other operations are correctly rounded under IEEE 754. The size of a cluster
@@ -22,19 +22,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from nbm_xp.machines import Array, Namespace
 from nbm_xp.machines.units import Units
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.elementary import exp
 from nbm_xp.namespace.kernels import kernel
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
+from nbm_xp.rng import jump
 
+from .chain_groups import LANES, ChainGroup, Numbers
 from .energy_model import EnergyModel
 from .layout import Layout, roots_of
 from .terms import Colour
-
-LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
 
 class MovingChains(Protocol):
@@ -46,28 +47,7 @@ class MovingChains(Protocol):
     betas: Array
     beta: Array
     free: Array
-    numbers: list[Any]
-
-
-class Source(NamedTuple):
-    """Source of random numbers of a sweep.
-
-    Attributes
-    ----------
-    draw : int
-        Number of the seed's draw.
-    numbers : int
-        Count of numbers per sweep.
-    group : int
-        Number of chains that share a number.
-    first : int
-        Number of the first sweep.
-    """
-
-    draw: int
-    numbers: int
-    group: int = 1
-    first: int = 0
+    numbers: tuple[Numbers, ...]
 
 
 class Move:
@@ -83,9 +63,9 @@ class Move:
     def check(self, machine: EnergyModel, betas: Array, first_chain: int, clamp: Any) -> None:
         """Raise `ValueError` if the move is not defined for these chains."""
 
-    def sources(self, machine: EnergyModel) -> tuple[Source, ...]:
-        """Return the sources of a sweep's random numbers; sweep 0 of draw 0 gives the initial states."""
-        return (Source(0, machine.n_units, first=1),)
+    def numbers(self, machine: EnergyModel, seed: State) -> tuple[Numbers, ...]:
+        """Return the sources of a sweep's random numbers; before sweep 1, the seed's state gives the initial states."""
+        return (Numbers(seed, machine.n_units, first=1),)
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """Return the states after a sweep; the uniforms of each source have the shape (numbers, chains)."""
@@ -201,9 +181,9 @@ class ClusterMove(Move):
             "cannot clamp units: clamp must be None": bool(clamp),
         })  # fmt: skip
 
-    def sources(self, machine: EnergyModel) -> tuple[Source, ...]:
+    def numbers(self, machine: EnergyModel, seed: State) -> tuple[Numbers, ...]:
         """See `Move`."""
-        return (Source(2, machine.graph.edges + machine.n_units),)
+        return (Numbers(jump(seed, 2 * DRAW_STEPS), machine.graph.edges + machine.n_units),)
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
         """See `Move`."""
@@ -265,10 +245,10 @@ class MultiSpin(Move):
             "cannot clamp units: clamp must be None": bool(clamp),
         })  # fmt: skip
 
-    def sources(self, machine: EnergyModel) -> tuple[Source, ...]:
+    def numbers(self, machine: EnergyModel, seed: State) -> tuple[Numbers, ...]:
         """See `Move`."""
         shared = -(-machine.n_units // LANES) * LANES * self.STEPS
-        return Source(0, machine.n_units, first=1), Source(3, shared, self.GROUP)
+        return *super().numbers(machine, seed), Numbers(jump(seed, 3 * DRAW_STEPS), shared, self.GROUP)
 
     def _thresholds(self, chains: MovingChains) -> list[int]:
         """Return the thresholds of the integer u for local fields of `degree`, `degree` - 2, … couplings."""
@@ -331,6 +311,14 @@ MOVES: Final[dict[str, Move]] = {  # by name, which is the value of `rule`
         ClusterMove("wolff", _wolff),
     )
 }
+
+
+def draw(group: ChainGroup, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
+    """Draw a colour's units, the rows `places` of NumPy states, in place, by the group's local move."""
+    host, move = host_namespace(), MOVES[group.rule]
+    assert isinstance(move, LocalMove)
+    change = move.change(group.kind.is_categorical)
+    states[places] = change(host, colour, group.kind, states, states[places], uniforms, host.asarray([group.betas]))
 
 
 def move_of(rule: str) -> Move:

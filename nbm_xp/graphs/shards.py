@@ -24,6 +24,7 @@ from .chains import Block, Division, Index, Shown
 from .energy_model import Clamp, EnergyModel
 from .graph import on_host
 from .layout import Layout, energies
+from .moves import draw
 
 AT_ONCE: Final = 2**20  # number of initial states drawn at a time, which bounds the memory of temporary arrays
 FREE: Final = -128  # marks a unit that is not clamped in `Shard.clamped`
@@ -183,7 +184,7 @@ class Shard(Block):
             own(group, self, whole, here, step)
         elif here.start < here.stop:
             around = self.layout.on(host).colours[colour]
-            group.draw(whole, here, around, group.uniforms(self.slots[here], step.sweep + 1))
+            draw(group, whole, here, around, group.uniforms(self.slots[here], step.sweep + 1))
         self._clamp(whole, here)  # units of a colour are not neighbours
         measured = host.zeros((0, group.columns))
         if step.seen:
