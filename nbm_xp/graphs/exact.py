@@ -70,10 +70,10 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     return Enumeration(host.reshape(energies, (-1,)), n)
 
 
-def states_of(machine: EnergyModel, first: int, last: int) -> Array:
-    """Return states `first` to `last` - 1, int8 of shape (states, units); the first unit's value changes fastest."""
-    host, kind = host_namespace(), machine.kind
-    digits = state_digits(host.arange(first, last, dtype=host.int32), [kind.count] * machine.n_units)[:, ::-1]
+def all_states(machine: EnergyModel) -> Array:
+    """Return all states, int8 of shape (states, units); the first unit's value changes fastest."""
+    host, kind, n = host_namespace(), machine.kind, machine.n_units
+    digits = state_digits(host.arange(kind.count**n, dtype=host.int32), [kind.count] * n)[:, ::-1]
     return host.astype(digits * int(kind.step) + kind.least, host.int8)
 
 
@@ -202,7 +202,6 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Array:
     across, down, fields, joined = _strip_couplings(machine)
     length, width = fields.shape
     spins = 1.0 - 2.0 * ((host.arange(2**width)[:, None] >> host.arange(width - 1, -1, -1)) & 1)  # unit 0 first
-    size = 2**width if joined else 1
     # one row of the table for each state of the lattice's first row, if the first axis is periodic
     table = host.eye(2**width, dtype=host.complex128) if joined else host.ones((1, 2**width), dtype=host.complex128)
     log = 0.0
@@ -212,7 +211,7 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Array:
         log = log + beta * host.max(within)
         if row + 1 < length or joined:
             for unit in range(width):
-                table = _exchanged(table, size, width, unit, beta, float(down[row, unit]))
+                table = _exchanged(table, unit, beta, float(down[row, unit]))
                 log = log + beta * abs(down[row, unit])
         largest = float(host.max(host.abs(table)))
         table, log = table / largest, log + math.log(largest)
@@ -220,13 +219,13 @@ def _log_partition(machine: EnergyModel, beta: complex) -> Array:
     return log + host.log(total)
 
 
-def _exchanged(table: Array, size: int, width: int, unit: int, beta: complex, coupling: float) -> Array:
+def _exchanged(table: Array, unit: int, beta: complex, coupling: float) -> Array:
     """Sum over a unit of one row, coupled to the unit below it; weights are relative to the larger weight."""
     host = host_namespace()
-    parts = host.reshape(table, (size, 2**unit, 2, 2 ** (width - 1 - unit)))
+    parts = host.reshape(table, (table.shape[0], 2**unit, 2, -1))
     same, other = (host.exp(beta * (x - abs(coupling))) for x in (coupling, -coupling))
     up, down = parts[:, :, 0, :], parts[:, :, 1, :]
-    return host.reshape(host.stack([same * up + other * down, other * up + same * down], axis=2), (size, -1))
+    return host.reshape(host.stack([same * up + other * down, other * up + same * down], axis=2), table.shape)
 
 
 def _strip_couplings(machine: EnergyModel) -> tuple[Array, Array, Array, bool]:

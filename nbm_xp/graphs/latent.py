@@ -151,7 +151,7 @@ class IncompleteObjective(Objective):
             total = total + host.bincount(host.reshape(found, (-1,)), host.reshape(chances, (-1,)), total.shape[0])
         self.wanted = self.moments_of(total)
         value = float(host.mean(self._counts * sums)) - states.log_partition()
-        return self._decayed(place, value, self._slope(self.exactly(states)))
+        return self._decayed(place, value, self._slope(self.moments_of(states.probabilities())))
 
     def _log_sums(self, rows: Array, states: Enumeration) -> Array:
         """Return for each row the logarithm of the sum of ``exp(-E)`` over all states that agree with it."""

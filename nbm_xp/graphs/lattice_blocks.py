@@ -86,6 +86,12 @@ class LatticeDivision(Division):
         """Number of layers of the halo."""
         return self.graph.reach * self.sweeps_at_once
 
+    def memory(self, block: Index) -> LatticeMemory:
+        """Return the memory of a block with its halo."""
+        offset = tuple(ends[i] for ends, i in zip(self._ends, block, strict=True))
+        size = tuple(lengths[i] for lengths, i in zip(self.chunks, block, strict=True))
+        return LatticeMemory(self.graph, offset, size, self.depth)
+
     def neighbours(self, block: Index) -> list[Index]:
         """See `Division`."""
         near = [sorted({i for i, *_ in self._reach(axis, block[axis])}) for axis in range(len(block))]

@@ -40,16 +40,9 @@ class LatticeBlock(Block):
     index: Index
     couplings: Couplings
 
-    @property
-    def memory(self) -> LatticeMemory:
-        """Memory of the block with its halo."""
-        sizes = list(zip(self.division.chunks, self.index, strict=True))
-        offset, size = tuple(sum(lengths[:i]) for lengths, i in sizes), tuple(lengths[i] for lengths, i in sizes)
-        return LatticeMemory(self.division.graph, offset, size, self.division.depth)
-
     def begin(self, group: ChainGroup, states: Array = None) -> tuple[Array, Shown]:
         """See `Block`."""
-        memory, host, kind = self.memory, host_namespace(), group.kind
+        memory, host, kind = self.division.memory(self.index), host_namespace(), group.kind
         if states is None:
             free = replace(group, rule="heat_bath", betas=(0.0,) * group.n_chains)
             sweeps = _sweeps(free, memory, self.couplings)
@@ -63,7 +56,8 @@ class LatticeBlock(Block):
 
     def step(self, group: ChainGroup, states: Array, shown: Shown, step: Step) -> tuple[Array, Shown, Array]:
         """Make the sweeps of a step; see `Block`."""
-        host, graph, memory, couplings = host_namespace(), self.division.graph, self.memory, self.couplings
+        host, graph, memory = host_namespace(), self.division.graph, self.division.memory(self.index)
+        couplings = self.couplings
         padded = host.full((group.n_chains, *memory.padded), _nothing(group), dtype=host.int8)
         flat = memory.flat(self.division.with_halo(self.index, states, shown, padded))
         sweeps = _sweeps(group, memory, couplings)
@@ -164,9 +158,8 @@ class PortableSweeps:
 
 
 def lattice_block(division: LatticeDivision, index: Index, whole: Couplings) -> LatticeBlock:
-    """Return a block of a lattice with the given couplings."""
-    found = LatticeBlock(division, index, whole)
-    return replace(found, couplings=whole.of(found.memory))
+    """Return a block of a lattice with the given couplings of the whole lattice."""
+    return LatticeBlock(division, index, whole.of(division.memory(index)))
 
 
 def lattice_blocks(

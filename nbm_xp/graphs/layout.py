@@ -61,7 +61,7 @@ class Layout:
     weights: Array = None
     of_factors: Array = None
     fields: Array = None
-    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def units(self) -> int:
@@ -154,7 +154,7 @@ def reweighed(layout: Layout, couplings: Array, fields: Array) -> Layout:
     of_edges = couplings[:count]
     return replace(
         layout, couplings=entry_couplings(of_edges, rows, layout.first), of_factors=couplings[count:],
-        weights=host_namespace().ascontiguousarray(of_edges), fields=fields[layout.order, ...], kept={},
+        weights=host_namespace().ascontiguousarray(of_edges), fields=fields[layout.order, ...],
     )  # fmt: skip
 
 

@@ -23,13 +23,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from nbm_xp.machines import Array, Namespace
-from nbm_xp.machines.enumeration import Enumeration
 from nbm_xp.machines.minibatches import any_missing, minibatches
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
 from nbm_xp.namespace import array_namespace, default_namespace, host_namespace, is_lazy, to_numpy
 
 from .energy_model import EnergyModel
-from .exact import enumerated, states_of
+from .exact import all_states, enumerated
 from .neighbourhoods import Moments, Neighbourhood, Score, neighbourhood
 
 AT_ONCE: Final = 2**22  # number of float64 values per batch of rows
@@ -148,15 +147,11 @@ class Objective:
         """Compute the penalised mean log-likelihood and its gradient, by enumeration of all states."""
         states = enumerated(self.machine_at(place))
         value = float(host_namespace().vecdot(place, joined(*self.wanted))) - states.log_partition()
-        return self._decayed(place, value, self._slope(self.exactly(states)))
-
-    def exactly(self, states: Enumeration) -> Moments:
-        """Compute the mean moments of a machine from all of its states."""
-        return self.moments_of(states.probabilities())
+        return self._decayed(place, value, self._slope(self.moments_of(states.probabilities())))
 
     def moments_of(self, chances: Array) -> Moments:
         """Compute the mean moments of all states with the given probabilities."""
-        return Objective(self.machine, states_of(self.machine, 0, chances.shape[0]), chances).wanted
+        return Objective(self.machine, all_states(self.machine), chances).wanted
 
     def beside(self, place: Array, of_model: Moments) -> Array:
         """Compute the gradient of the penalised mean log-likelihood, given the mean moments of the machine."""

@@ -150,9 +150,8 @@ class Shard(Block):
         weights = host.where(below, self.couplings, 0.0)
         fields = host.concat([self.fields, host.zeros((self.halo.shape[0], *self.fields.shape[1:]))])
         return replace(
-            self.layout, couplings=2.0 * weights, first=self.neighbours, second=owner, weights=weights, fields=fields,
-            kept={},
-        )  # fmt: skip
+            self.layout, couplings=2.0 * weights, first=self.neighbours, second=owner, weights=weights, fields=fields
+        )
 
     def begin(self, group: ChainGroup, states: Array = None) -> tuple[Array, Shown]:
         """See `Block`."""

@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp import graphs
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, neighbourhoods, random_regular
-from nbm_xp.graphs.exact import states_of
+from nbm_xp.graphs.exact import all_states
 from nbm_xp.graphs.latent import objective
 from nbm_xp.graphs.likelihoods import Objective, joined, place_of
 from nbm_xp.graphs.neighbourhoods import Neighbourhood
@@ -41,16 +41,12 @@ def unlearnt(kind: str, **params: Any) -> GraphMachine:
 def exact_states(machine: GraphMachine, count: int, seed: int = 1) -> Any:
     """Independent states of a small machine, by its probabilities."""
     chances = enumerated(machine).probabilities()
-    return every_state(machine)[np.random.default_rng(seed).choice(chances.size, count, p=chances)]
-
-
-def every_state(machine: GraphMachine) -> Any:
-    return states_of(machine, 0, machine.kind.count**9)
+    return all_states(machine)[np.random.default_rng(seed).choice(chances.size, count, p=chances)]
 
 
 def agreeing(machine: GraphMachine, row: Any) -> Any:
     """Which states agree with the values of a row that are there."""
-    return ((every_state(machine) == row) | np.isnan(row)).all(axis=1)
+    return ((all_states(machine) == row) | np.isnan(row)).all(axis=1)
 
 
 def log_chance(machine: GraphMachine, row: Any) -> float:
@@ -105,7 +101,7 @@ def test_draws_given_rows_are_those_of_enumeration(kind: str) -> None:
     machine, rows = with_hidden(kind), np.delete(with_gaps(exact_states(TRUTHS[kind], 3), 0.4), HIDDEN, axis=1)
     draws = machine.sample(2000, 40, given=rows, random_state=2)
     assert (draws["state"].dims, draws["energy"].dims) == (("chain", "row", "unit"), ("chain", "row", "sweep"))
-    states, chances = (x.astype(float) for x in (every_state(machine), enumerated(machine).probabilities()))
+    states, chances = (x.astype(float) for x in (all_states(machine), enumerated(machine).probabilities()))
     for k, row in enumerate(np.insert(rows.astype(float), [HIDDEN[0], HIDDEN[1] - 1], np.nan, axis=1)):
         p = chances * agreeing(machine, row)
         p /= p.sum()
@@ -153,7 +149,7 @@ def test_parameters_are_recovered_within_statistical_errors(kind: str, training:
     # each is a mean over 4,000 rows, of which a standard error is 0.03, or of Potts units 0.06, at most
     assert np.abs(gauged(learnt) - gauged(truth)).max() < {"matrices": 0.4, "potts": 0.25}.get(kind, 0.12)
     if training == "exact":  # at the maximum, the machine shows what the data shows
-        for a, b in zip(aim.exactly(enumerated(learnt)), aim.wanted, strict=True):
+        for a, b in zip(aim.moments_of(enumerated(learnt).probabilities()), aim.wanted, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nbm_xp.boltzmann.sequences import RNA, contact_scores
 from nbm_xp.graphs import Graph, GraphMachine, complete_graph, enumerated, lattice, random_regular
-from nbm_xp.graphs.exact import states_of
+from nbm_xp.graphs.exact import all_states
 from nbm_xp.graphs.likelihoods import Objective
 from nbm_xp.runs import Workers, open_dataset, sample_graph
 from tests.helpers.libraries import EAGER, Library, on_libraries
@@ -28,7 +28,7 @@ FAMILY = GraphMachine(complete_graph(4), 5, RNG.normal(0.0, 0.4, (4, 5)), RNG.no
 
 
 def test_energies_and_moments_are_sums_over_pairs() -> None:
-    states = states_of(FULL, 0, 3**6).astype(int)
+    states = all_states(FULL).astype(int)
     inner = sum(PAIRS[e][states[:, i], states[:, j]] for e, (i, j) in enumerate(ENDS.T))
     energies = -inner - FIELDS[np.arange(6), states].sum(axis=1)
     np.testing.assert_allclose(FULL.energy(states), energies, atol=1e-12)
@@ -39,7 +39,7 @@ def test_energies_and_moments_are_sums_over_pairs() -> None:
     np.testing.assert_allclose(-0.5 * twice - one_hot @ FIELDS.reshape(-1), energies, atol=1e-12)
     chances = np.exp(-energies)
     wanted = np.einsum("n,ni,nj->ij", chances / chances.sum(), one_hot, one_hot).reshape(6, 3, 6, 3)
-    pairs, _ = Objective(FULL, states).exactly(enumerated(FULL))
+    pairs, _ = Objective(FULL, states).moments_of(enumerated(FULL).probabilities())
     for (i, j), found in zip(ENDS.T, pairs, strict=True):
         np.testing.assert_allclose(found, wanted[i, :, j, :], atol=1e-12)
 
@@ -48,8 +48,8 @@ def test_energies_and_moments_are_sums_over_pairs() -> None:
 def test_draws_have_the_moments_of_enumeration(rule: str) -> None:
     draws = FULL.chains(4000, random_state=5, rule=rule)
     draws.step(60)
-    seen = Objective(FULL, draws.rows()).wanted
-    for found, exact in zip(seen, Objective(FULL, draws.rows()).exactly(enumerated(FULL)), strict=True):
+    aim = Objective(FULL, draws.rows())
+    for found, exact in zip(aim.wanted, aim.moments_of(enumerated(FULL).probabilities()), strict=True):
         assert (abs(found - exact) <= 4 * np.sqrt(exact * (1 - exact) / 4000)).mean() == 1.0
 
 
