@@ -86,7 +86,7 @@ class StepSettings:
 
     def negative_phase(self, state: MachineState) -> NegativePhase:
         """Return the negative phase of a machine."""
-        return self.method.negative_phase(state, self.n_gibbs)
+        return self.method.phase(state, self.method, self.n_gibbs)
 
     def learner(self, state: MachineState, phase: NegativePhase) -> Learner:
         """Return the components of a step; missing Variables are created."""

@@ -216,15 +216,6 @@ def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array]
 SLIDING = 0.01  # weight of a minibatch in the sliding means
 
 
-def _shifts(parameters: Parameters, weights: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
-    """Return Σ_j W_lj o_j of each layer l: its centred biases minus its plain biases."""
-    shifts: list[Array] = [0.0] * len(offsets)
-    for (low, high), matrix in zip(parameters.topology.connections, weights, strict=True):
-        shifts[low] = shifts[low] + B.dot(matrix, offsets[high])
-        shifts[high] = shifts[high] + B.dot(offsets[low], matrix)
-    return shifts
-
-
 def gradients(parameters: Parameters, states: Sequence[Array], counts: Array) -> list[Array]:
     """Return the gradients, with respect to weights and biases, of the weighted sum of free energies of states.
 
@@ -271,7 +262,10 @@ def with_means(parameters: Parameters, states: Sequence[Array]) -> list[Array]:
 def plain_steps(parameters: Parameters, steps: Sequence[Array], offsets: Sequence[Array]) -> list[Array]:
     """Return the steps of weights and plain biases that equal given steps of weights and centred biases."""
     count = len(parameters.weights)
-    shifts = _shifts(parameters, steps[:count], offsets)
+    shifts: list[Array] = [0.0] * len(offsets)  # Σ_j W_lj o_j of each layer l: centred minus plain biases
+    for (low, high), step in zip(parameters.topology.connections, steps[:count], strict=True):
+        shifts[low] = shifts[low] + B.dot(step, offsets[high])
+        shifts[high] = shifts[high] + B.dot(offsets[low], step)
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 

@@ -156,10 +156,6 @@ class TrainingMethod(BaseEstimator):  # type: ignore[misc]
         """Whether hidden layers of the data that are not summed out are means, not drawn states."""
         return self.positive == "mean_field"
 
-    def negative_phase(self, state: MachineState, n_gibbs: int) -> NegativePhase:
-        """Return the negative phase of a machine."""
-        return self.phase(state, self, n_gibbs)
-
     def check(self) -> None:
         """Raise `ValueError` for invalid parameters."""
         for name in ("centred", "average"):
