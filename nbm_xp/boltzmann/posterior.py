@@ -20,7 +20,7 @@ from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.tape import Function, function
 
 from .energy import Parameters, completed, decoded, expectation, free_energy, sweep
-from .recording import State, repeated, rows_placeholder
+from .recording import State, repeated, rows_placeholder, scanned
 
 
 def mean_sweep(parameters: Parameters, state: State) -> State:
@@ -114,12 +114,8 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
     rows, data = rows_placeholder(parameters, None)
     state, kept = _start(parameters, data)
     if kept:
-        before = [state[layer] for layer in kept]
 
-        def step(*carried: Array) -> Array:
-            now = list(state)
-            for layer, value in zip(kept, carried, strict=True):
-                now[layer] = value
+        def step(now: State) -> Array:
             after = mean_sweep(parameters, now)
             moves = [B.max(B.abs(after[layer] - now[layer]), axis=1, keepdims=True) for layer in kept]
             most = moves[0]
@@ -129,9 +125,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
             values = [now[layer] + moving * (after[layer] - now[layer]) for layer in kept]
             return values if in_blocks else (values, B.until(B.equal(B.sum(moving), 0.0)))
 
-        results, _ = B.scan(step, outputs_info=before, n_steps=max_iterations)
-        for layer, values in zip(kept, results if isinstance(results, (list, tuple)) else [results], strict=True):
-            state[layer] = values[-1]
+        state, _ = scanned(step, state, kept, max_iterations)
     free = free_energy(parameters, state)
     for layer in kept:
         free = free - B.sum(topology.units[layer].entropy(state[layer]), axis=1)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Shape, Streams, Updates
+from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.machines.randomness import ChainStreams
 from nbm_xp.machines.units import softplus
 from nbm_xp.tape import Function
 
 from .energy import Parameters, completed, decoded, draw_layer, encoded, free_energy, start_layer, sweep
 from .partition import constant
+from .storage import parameter_shapes
 from .topology import Topology
 
 State: TypeAlias = list[Array]  # an array for each layer, or None
@@ -31,11 +32,9 @@ class Form(NamedTuple):
 
     def parameters(self, stacked: int = 0) -> tuple[list[Array], Parameters]:
         """Return placeholders for weights and biases, and `Parameters` of them, of `stacked` machines if not 0."""
-        topology, machines = self.topology, (stacked,) if stacked else ()
-        shapes: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
-        shapes += [(size,) for size in topology.sizes]
+        shapes, machines = parameter_shapes(self.topology).values(), (stacked,) if stacked else ()
         inputs = [B.placeholder(shape=(*machines, *shape), dtype=self.dtype) for shape in shapes]
-        return inputs, Parameters.of(topology, inputs, in_columns=True)
+        return inputs, Parameters.of(self.topology, inputs, in_columns=True)
 
     def states(self, parameters: Parameters, layers: Iterable[int], machines: int = 0) -> tuple[list[Array], State]:
         """Return placeholders for states of layers: see `state_placeholders`."""
@@ -109,18 +108,26 @@ def repeated(
     if n_steps == 1:
         return step(list(state)), []
 
-    def carry(*values: Array) -> State:
-        now = list(state)
-        for place, value in zip(moving, values, strict=True):
-            now[place] = value
+    def moved(now: State) -> State:
         after = step(now)
         return [after[place] for place in moving]
 
-    results, updates = B.scan(carry, outputs_info=[state[place] for place in moving], n_steps=n_steps)
-    last = list(state)
-    for place, values in zip(moving, results if isinstance(results, (list, tuple)) else [results], strict=True):
-        last[place] = values[-1]
-    return last, list(updates.items())
+    return scanned(moved, state, moving, n_steps)
+
+
+def scanned(
+    step: Callable[[State], Any], state: Sequence[Array], moving: Sequence[int], n_steps: int
+) -> tuple[State, Updates]:
+    """Scan a step that returns the moving entries alone, with ``B.until`` or without; see `repeated`."""
+
+    def whole(values: Sequence[Array]) -> State:
+        found = dict(zip(moving, values, strict=True))
+        return [found.get(place, fixed) for place, fixed in enumerate(state)]
+
+    start = [state[place] for place in moving]
+    results, updates = B.scan(lambda *values: step(whole(values)), outputs_info=start, n_steps=n_steps)
+    results = results if isinstance(results, (list, tuple)) else [results]
+    return whole([values[-1] for values in results]), list(updates.items())
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Array, rows: int, rng: Streams) -> Array:

@@ -53,15 +53,19 @@ def names(topology: Topology) -> list[str]:
     >>> names(Topology([3, 2]))
     ['weights.0-1', 'biases.0', 'biases.1']
     """
-    weights = [f"weights.{low}-{high}" for low, high in topology.connections]
-    return weights + [f"biases.{layer}" for layer in topology.layers]
+    return list(parameter_shapes(topology))
+
+
+def parameter_shapes(topology: Topology) -> dict[str, Shape]:
+    """Return the shapes of the parameters by name: of weights (units of the lower layer, units of the higher layer)."""
+    sizes, pairs = topology.sizes, topology.connections
+    weights: dict[str, Shape] = {f"weights.{low}-{high}": (sizes[low], sizes[high]) for low, high in pairs}
+    return weights | {f"biases.{layer}": (size,) for layer, size in enumerate(sizes)}
 
 
 def shapes(topology: Topology) -> dict[str, Shape]:
     """Return the shapes of the arrays that every model has, by name."""
-    weights: list[Shape] = [topology.weights_shape(place) for place in range(len(topology.connections))]
-    biases = [(size,) for size in topology.sizes]
-    return dict(zip(names(topology), [*weights, *biases], strict=True)) | {"base_rate": (topology.sizes[0],)}
+    return parameter_shapes(topology) | {"base_rate": (topology.sizes[0],)}
 
 
 def write(
@@ -189,8 +193,7 @@ def _fits(shape: Shape, wanted: _Lengths) -> bool:
 
 def _training_shapes(topology: Topology, arrays: Mapping[str, Array]) -> dict[str, dict[str, _Lengths]]:
     """Return the shapes of the arrays of training, by prefix and name: a file has all arrays of a prefix, or none."""
-    known, layers = shapes(topology), list(enumerate(topology.sizes))
-    own: dict[str, Shape] = {name: known[name] for name in names(topology)}
+    own, layers = parameter_shapes(topology), list(enumerate(topology.sizes))
 
     def beside(prefix: str, *more: int) -> dict[str, _Lengths]:
         return {prefix + name: (*more, *shape) for name, shape in own.items()}

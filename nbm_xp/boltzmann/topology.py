@@ -152,7 +152,7 @@ class Topology:
 
     def checked_layer(self, layer: Any, name: str = "layer") -> int:
         """Return the checked number of a layer."""
-        if isinstance(layer, bool) or not hasattr(layer, "__index__") or layer not in self.layers:
+        if not _is_index(layer, len(self.sizes)):
             raise ValueError(f"{name} must be layers from 0 to {self.layers[-1]}, got {layer!r}")
         return int(layer)
 
@@ -165,11 +165,6 @@ class Topology:
         if len(found) == len(self.sizes):
             raise ValueError("clamp must leave a layer to draw, got states of all of them")
         return found
-
-    def weights_shape(self, connection: int) -> tuple[int, int]:
-        """Return the shape of a connection's weights: (units of the lower layer, units of the higher layer)."""
-        low, high = self.connections[connection]
-        return self.sizes[low], self.sizes[high]
 
 
 def hidden_kinds(hidden: Any, count: int, name: str = "hidden") -> tuple[str, ...]:

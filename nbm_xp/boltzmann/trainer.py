@@ -290,8 +290,8 @@ class Trainer:
         words = to_numpy(stream(seed, "weights").rstate).tolist()
         random = Generator(words, library_name(host_namespace()))
         arrays: dict[str, Any] = {name: [0.0] * shape[0] for name, shape in storage.shapes(topology).items()}
-        for place, (low, high) in enumerate(topology.connections):
-            drawn = random.normal(0.0, 0.01, topology.weights_shape(place)[::-1], dtype)
+        for low, high in topology.connections:
+            drawn = random.normal(0.0, 0.01, (topology.sizes[high], topology.sizes[low]), dtype)
             arrays[f"weights.{low}-{high}"] = gauged_weights(topology, low, high, transposed(drawn))
         arrays |= {"biases.0": units.bias(rate), "base_rate": rate}
         arrays = {name: asarray(value, home, dtype) for name, value in arrays.items()}

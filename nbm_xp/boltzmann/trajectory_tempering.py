@@ -32,7 +32,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from nbm_xp import natural_bm as B
-from nbm_xp.machines import Array, Shape, Streams, Updates
+from nbm_xp.machines import Array, Streams, Updates
 from nbm_xp.machines.randomness import next_seed
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.tape import Function
@@ -47,7 +47,6 @@ from .negative_phase import NegativePhase, tree_sums
 from .partition import constant
 from .recording import State, repeated
 from .storage import LADDER
-from .topology import Topology
 
 CHAINS = 100  # smallest number of chains of each machine: they estimate the probabilities of distant modes
 _LEAST = 0.25  # smallest acceptance rate with the last machine of the ladder
@@ -92,7 +91,8 @@ class TemperedChains(NegativePhase):
         xp = array_namespace(like)
         if f"{LADDER}turn" in self.arrays:
             return
-        made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
+        shapes = storage.parameter_shapes(topology)
+        made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in shapes.items()}
         made["biases.0"] = asarray(base_model(Machine.of_state(self.state)).bias, xp, like.dtype)[None, :]
         for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, CHAINS)), dtype=like.dtype)
@@ -281,8 +281,3 @@ def _unreachable(up: Array, down: Array) -> Array:
     lightest = B.min(up, axis=1, keepdims=True)
     rise = B.log(B.mean(B.exp(lightest - up), axis=1, keepdims=True)) - lightest  # of log Z
     return B.cast(B.less(rise - down, _ALONE), B.dtype(up))
-
-
-def _shapes(topology: Topology) -> dict[str, Shape]:
-    shapes = storage.shapes(topology)
-    return {name: shapes[name] for name in storage.names(topology)}

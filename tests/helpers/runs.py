@@ -50,7 +50,7 @@ def deep(sizes: Sequence[int] = (12, 9, 7), seed: int = 0, scale: float = 0.5, *
     """A small machine of any layers with weights of all sizes; further arguments are hyperparameters."""
     rng = np.random.default_rng(seed)
     topology = Topology(sizes, params.get("connections"))
-    shapes = [topology.weights_shape(number) for number in range(len(topology.connections))]
+    shapes = [(sizes[low], sizes[high]) for low, high in topology.connections]
     weights = [(scale * rng.normal(size=shape)).astype("float32") for shape in shapes]
     return DBM.from_parameters(weights, [rng.normal(size=size).astype("float32") for size in sizes], **params)
 

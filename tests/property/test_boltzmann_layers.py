@@ -42,9 +42,9 @@ def states(count: int) -> Any:
 
 
 def values(topology: Topology, seed: int, scale: float = 1.0) -> tuple[list[Any], list[Any]]:
-    random = np.random.default_rng(seed)
-    weights = [scale * random.normal(size=topology.weights_shape(i)) for i in range(len(topology.connections))]
-    return weights, [scale * random.normal(size=size) for size in topology.sizes]
+    random, sizes = np.random.default_rng(seed), topology.sizes
+    weights = [scale * random.normal(size=(sizes[low], sizes[high])) for low, high in topology.connections]
+    return weights, [scale * random.normal(size=size) for size in sizes]
 
 
 def machine(topology: Topology, seed: int, scale: float = 1.0, **params: Any) -> DBM:
@@ -224,7 +224,7 @@ def test_clamped_layers_condition_the_others() -> None:
 def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library, connections: Any) -> None:
     """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""
     topology, random = Topology([6, 5, 4], connections), np.random.default_rng(4)
-    shapes = [topology.weights_shape(i) for i in range(len(topology.connections))]
+    shapes = [(topology.sizes[low], topology.sizes[high]) for low, high in topology.connections]
     weights = [(random.integers(-9, 10, size=shape) / 8).astype("float32") for shape in shapes]
     biases = [(random.integers(-9, 10, size=size) / 8).astype("float32") for size in topology.sizes]
     held = (random.random((9, 4)) < 0.5).astype("float32")
