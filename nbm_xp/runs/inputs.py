@@ -15,14 +15,13 @@ from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.storage import LADDER
 from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.files import Place, place_of, replacing
-from nbm_xp.machines.rows import checked_values, numbers
+from nbm_xp.machines.rows import checked_rows, numbers
 from nbm_xp.namespace import (
     array_namespace,
     dtype_name,
     get_namespace,
     host_namespace,
     is_array,
-    is_complex,
     is_lazy,
     library_name,
     to_numpy,
@@ -97,12 +96,10 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
     def checked(layer: int, values: Any) -> Any:
         name, size = f"clamp[{layer}]", topology.sites[layer]
         host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, host_namespace())
-        if is_complex(host):
-            raise ValueError(f"{name} must hold real numbers, got complex ones")
-        checked_values(host, name, within=topology.units[layer].within)
         if tuple(host.shape) not in ((size,), (rows, size)):
             wanted = f"an array of shape ({size},) or ({rows}, {size}), got {tuple(host.shape)}"
             raise ValueError(f"clamp must hold, for layer {layer}, {wanted}")
+        checked_rows(host.reshape(-1, size), name=name, within=topology.units[layer].within, clip=False)
         return host
 
     return topology.checked_clamp(clamp, checked)
