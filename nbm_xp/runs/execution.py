@@ -237,8 +237,7 @@ def begin(
     plan = Plan(kind, configuration, known, held, inputs)
     if directory is NOWHERE:
         return plan  # type: ignore[return-value]
-    with _started(kind, scheduler) as workers:
-        pool = workers.pool  # before the directory is created: it raises if there is no cluster
+    with _started(kind, scheduler) as pool:
         plan.check(pool, place_of(directory))
         with RunDirectory.create(
             directory, kind.name, configuration, random_state=random_state, model=model, save=save
@@ -301,21 +300,22 @@ def resume(
     known = RunDirectory.read(directory)
     kind = kind_of(known.kind)
     kind.check_scheduler(known.configuration, scheduler)
-    with _started(kind, scheduler) as workers:
-        pool = workers.pool  # before anything is changed: it raises if there is no cluster
-        with RunDirectory.resume(directory) as run:
-            _complete(kind(run), pool, progress, 3)
+    with _started(kind, scheduler) as pool, RunDirectory.resume(directory) as run:
+        _complete(kind(run), pool, progress, 3)
     return run
 
 
 @contextlib.contextmanager
-def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Workers]:
-    """Provide the workers of a run, and stop them in order if the process is terminated."""
+def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Pool]:
+    """Provide the workers of a run, and stop them in order if the process is terminated.
+
+    Nothing is changed on disk before: it raises if there is no cluster.
+    """
     with interruptible():
         if kind.in_tasks:
             need("zarr")
         with Workers.of(scheduler) as workers:
-            yield workers
+            yield workers.pool
 
 
 def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -> None:
