@@ -166,12 +166,10 @@ class LadderJob(SweepsJob):
     @property
     def stored(self) -> list[Stored]:
         """The measurements of the pairs of neighbours."""
-        machine, (_, half, each) = chains_of(self, 1).machine, self.stages[1]
-        shape, chunks = (
-            (half // 2, machine.n_pairs, self.n_chains),
-            (min(each, half) // 2, machine.n_pairs, self.chunks),
-        )
-        return [Stored(name, ("step", "pair", "chain"), shape, chunks, machine.dtype, {}) for name in LADDER_ARRAYS]
+        machine, (_, half, each) = self.machine, self.stages[1]
+        axes, pairs = ("step", "pair", "chain"), machine.n_pairs
+        shape, chunks = (half // 2, pairs, self.n_chains), (min(each, half) // 2, pairs, self.chunks)
+        return [Stored(name, axes, shape, chunks, machine.dtype, {}) for name in LADDER_ARRAYS]
 
     def shown(self, now: Draw, sweep: int) -> Sequence[Array]:
         """Return the measurements of the pairs in a step."""

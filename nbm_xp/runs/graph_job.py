@@ -49,17 +49,13 @@ class GraphInput:
     division: Division
     block: Callable[[Index], GraphBlock]
 
-    @property
-    def places(self) -> list[Index]:
-        """Indices of the blocks, in order."""
-        return self.division.blocks
-
     @cached_property
     def sizes(self) -> list[int]:
         """Sizes of the files of blocks, in bytes; for a lattice, all are like the first."""
-        places = self.places if isinstance(self.division, ShardDivision) else self.places[:1]
-        found = [sum(np.asarray(x).nbytes + 250 for x in self.block(place).arrays().values()) for place in places]
-        return found * (len(self.places) // len(found))
+        places = self.division.blocks
+        measured = places if isinstance(self.division, ShardDivision) else places[:1]
+        found = [sum(np.asarray(x).nbytes + 250 for x in self.block(place).arrays().values()) for place in measured]
+        return found * (len(places) // len(found))
 
     @property
     def memory(self) -> int:
@@ -80,7 +76,7 @@ class GraphInput:
             _save(folder / "division.npz", self.division.arrays())
         together(
             lambda one: _save(folder / f"block-{one[0]:06d}.npz", self.block(one[1]).arrays()),
-            enumerate(self.places), folder,
+            enumerate(self.division.blocks), folder,
         )  # fmt: skip
 
 

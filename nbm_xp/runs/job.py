@@ -294,7 +294,7 @@ def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambd
         for number in range(now.done, segment + 1):
             arrays = job.advance(block, number, now.arrays if number else job.begin(block), stopping)
             now = Checkpoint(number + 1, arrays)
-            write_checkpoint(job.folder(), job.run, block.number, now)
+            write_checkpoint(*place, now)
 
 
 _lock = threading.Lock()
