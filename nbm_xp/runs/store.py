@@ -104,22 +104,19 @@ def create(
 ) -> None:
     """Create a store with its metadata and coordinates and without chunks of the arrays, completely or not at all."""
     zarr = need("zarr")
-    known = []
-    for name, values in coordinates.items():
-        axis, shape = "draw" if name == "sweep" else name, (len(values),)  # sweeps count draws
-        known.append(Stored(name, (axis,), shape, shape, "int64", {}))
     with replacing_folder(place) as part:
         group = zarr.create_group(part, zarr_format=3, attributes=dict(about))
-        for array in [*known, *arrays]:
+        for name, values in coordinates.items():
+            axis, shape = "draw" if name == "sweep" else name, (len(values),)  # sweeps count draws
+            create_array(group, name, shape, shape, "int64", dimension_names=(axis,))[:] = np.asarray(values)
+        for array in arrays:
             blosc = zarr.codecs.BloscCodec(
                 cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
             )
-            made = create_array(
-                group, array.name, array.shape, array.chunks, array.dtype, [] if array in known else [blosc],
+            create_array(
+                group, array.name, array.shape, array.chunks, array.dtype, [blosc],
                 dimension_names=array.dimensions, attributes=dict(array.about),
             )  # fmt: skip
-            if array in known:
-                made[:] = np.asarray(coordinates[array.name])
         with warnings.catch_warnings():
             # Zarr warns that version 3 does not yet specify consolidated metadata; readers that know it are faster.
             warnings.simplefilter("ignore")
