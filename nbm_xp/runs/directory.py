@@ -196,7 +196,8 @@ class RunDirectory:
         """
         run = cls.open(path)
         with disk_errors(run.path), _another(run.path):
-            run._lock = _lock_of(run.path)
+            lock = run.path / _LOCK
+            run._lock = Lease(lock) if isinstance(lock, ObjectPath) else locked(lock)
         count = sweep(run.path)
         return run._begun("resumed" + (f", {count} unfinished files removed" if count else ""))
 
@@ -334,11 +335,6 @@ def check_new(path: str | os.PathLike[str]) -> Place:
             how = f"resume the run in it by {resuming(place)}, or " if (place / _ABOUT).is_file() else ""
             raise FileExistsError(f"{place} is not empty: {how}name another directory")
     return place
-
-
-def _lock_of(place: Place) -> Any:
-    """Lock a run; raise `BlockingIOError` if another process holds the lock."""
-    return Lease(place / _LOCK) if isinstance(place, ObjectPath) else locked(place / _LOCK)
 
 
 @contextlib.contextmanager
