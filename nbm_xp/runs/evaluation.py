@@ -23,20 +23,10 @@ from nbm_xp.machines.rows import checked_rows, known_length
 from nbm_xp.namespace import array_namespace, is_lazy, size_in_bytes
 from nbm_xp.namespace.errors import check_flag, positive_int
 
-from . import store
+from . import inputs, store
 from .directory import RunDirectory
 from .evaluation_jobs import JOBS, LADDER_ARRAYS, THERMAL_ARRAYS
 from .execution import Kind, Progress, Warn, begin, check_begin, finished
-from .inputs import (
-    ROWS_AT_ONCE,
-    digest_of,
-    digest_of_ladder,
-    digest_of_model,
-    fitted_model,
-    library_for,
-    rows_of,
-    save_rows,
-)
 from .job import Demand, block_length
 from .projection import Input
 from .workers import Workers
@@ -144,7 +134,7 @@ def evaluate(
     True
     """
     check_begin(directory, progress)
-    topology = fitted_model(model).state_.topology
+    topology = inputs.fitted_model(model).state_.topology
     chains = positive_int(n_chains, "n_chains")
     temperatures = inverse_temperatures(n_temperatures, betas) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
@@ -181,11 +171,11 @@ def evaluate(
         "log_z": known,
         "chunks": block_length(chunks, chains),
         "checkpoint_every": every,
-        "library": library_for(model, library),
-        "model": functools.partial(digest_of_model, model),
+        "library": inputs.library_for(model, library),
+        "model": functools.partial(inputs.digest_of_model, model),
         "n_rows": rows,
-        "rows": None if X is None else functools.partial(digest_of, X),
-        "ladder": functools.partial(digest_of_ladder, model) if laddered else None,
+        "rows": None if X is None else functools.partial(inputs.digest_of, X),
+        "ladder": functools.partial(inputs.digest_of_ladder, model) if laddered else None,
         "ladder_steps": climbs if laddered else 0,
         "reverse": first if reverse else None,
         "n_sweeps": sweeps if reverse and first == "chains" else 0,
@@ -196,9 +186,9 @@ def evaluate(
     size = 0 if X is None else size_in_bytes(X)
     return begin(
         Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
-        model=model, save=None if X is None else functools.partial(save_rows, X),
+        model=model, save=None if X is None else functools.partial(inputs.save_rows, X),
         held=0 if X is None or is_lazy(array_namespace(X)) else size,
-        inputs=[] if X is None else [Input(size, size * min(rows, ROWS_AT_ONCE) // rows)],
+        inputs=[] if X is None else [Input(size, size * min(rows, inputs.ROWS_AT_ONCE) // rows)],
     )  # fmt: skip
 
 
@@ -250,7 +240,7 @@ class Evaluating(Kind):
             if asked.get("thermodynamics"):
                 thermal = moments(asked["betas"], *(arrays[name] for name in THERMAL_ARRAYS))
         if asked.get("n_draws"):
-            rows = rows_of(self.run.path, 0, asked["n_chains"])
+            rows = inputs.rows_of(self.run.path, 0, asked["n_chains"])
             compared = model.adversarial_accuracy(rows, arrays["visible"][: len(rows), 0, :])
         log_z: Any = exact if asked["log_z"] is None else asked["log_z"]
         low = high = log_z

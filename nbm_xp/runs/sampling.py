@@ -20,20 +20,10 @@ from nbm_xp.machines.rows import known_length
 from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.errors import positive_int
 
-from . import store
+from . import inputs, store
 from .chain_job import Sweeps, SweepsJob, chains_of
 from .directory import RunDirectory
 from .execution import Kind, Progress, Warn, begin, check_begin
-from .inputs import (
-    clamped_arrays,
-    digest_of,
-    digest_of_ladder,
-    digest_of_model,
-    fitted_model,
-    library_for,
-    save_clamped,
-    saved_clamped,
-)
 from .job import Block, Demand, block_length
 from .projection import Input
 from .store import Stored
@@ -158,11 +148,11 @@ def sample(
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
     check_begin(directory, progress)
-    topology = fitted_model(model).state_.topology
+    topology = inputs.fitted_model(model).state_.topology
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
-    held = clamped_arrays(clamp, rows, topology)
+    held = inputs.clamped_arrays(clamp, rows, topology)
     kept = _layers(layers, len(topology.sizes), held)
     if given is not None:
         if held:
@@ -183,15 +173,15 @@ def sample(
         "probabilities": bool(probabilities),
         "chunks": width,
         "checkpoint_every": min(draws, positive_int(checkpoint_every, "checkpoint_every")),
-        "library": library_for(model, library),
-        "model": functools.partial(digest_of_model, model),
-        "clamp": {str(layer): functools.partial(digest_of, values) for layer, values in held.items()},
+        "library": inputs.library_for(model, library),
+        "model": functools.partial(inputs.digest_of_model, model),
+        "clamp": {str(layer): functools.partial(inputs.digest_of, values) for layer, values in held.items()},
         "is_given": given is not None,
-        "ladder": functools.partial(digest_of_ladder, model) if rungs else None,
+        "ladder": functools.partial(inputs.digest_of_ladder, model) if rungs else None,
     }
     return begin(
         Sampling, directory, configuration, random_state=random_state, scheduler=scheduler, progress=progress,
-        model=model, save=functools.partial(save_clamped, held) if held else None,
+        model=model, save=functools.partial(inputs.save_clamped, held) if held else None,
         inputs=[Input(sum(values.nbytes for values in held.values()))] if held else [],
     )  # fmt: skip
 
@@ -254,7 +244,7 @@ class SampleJob(SweepsJob):
     @property
     def clamped(self) -> dict[int, Array]:
         """The states of clamped layers, or the rows that are given."""
-        return saved_clamped(self.directory) if self.clamp else {}
+        return inputs.saved_clamped(self.directory) if self.clamp else {}
 
     def chains(self, stage: int) -> Chains:
         """Chains of the machine, or on the ladder of its training."""
