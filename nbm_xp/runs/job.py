@@ -300,16 +300,12 @@ def run_segment(job: Job, block: Block, segment: int, stopping: Stopping = lambd
 _lock = threading.Lock()
 _inside = 0
 _limits: Any = None
-_blas: tuple[int, Any] = (0, None)
 
 
-def _loaded_blas() -> Any:
+@functools.lru_cache(maxsize=1)
+def _loaded_blas(n_modules: int) -> Any:
     """The libraries of linear algebra, looked up again if a module was imported since: it takes milliseconds."""
-    global _blas
-    if _blas[0] != len(sys.modules):
-        controller = need("threadpoolctl").ThreadpoolController()
-        _blas = len(sys.modules), controller
-    return _blas[1]
+    return need("threadpoolctl").ThreadpoolController()
 
 
 @contextlib.contextmanager
@@ -322,7 +318,7 @@ def one_thread() -> Iterator[None]:
     global _inside, _limits
     with _lock:
         if not _inside:
-            _limits = _loaded_blas().limit(limits=1, user_api="blas")
+            _limits = _loaded_blas(len(sys.modules)).limit(limits=1, user_api="blas")
         _inside += 1
     try:
         yield
