@@ -66,39 +66,34 @@ def signed(value: float | None, decimals: int = 1, minus: str = "−") -> str:
     return f"{value:.{decimals}f}".replace("-", minus)
 
 
-class Bar:
-    """A progress bar: see `work_bar`."""
+class WorkBar(Progress):
+    """A progress bar with the throughput in `unit`; a step of progress is `scale` units."""
 
-    def __init__(self, progress: Progress, label: str, unit: str, scale: int) -> None:
-        self._progress, self._unit, self._scale = progress, unit, scale
-        self._task = progress.add_task(label, total=None, rate="", note="")
+    def __init__(self, label: str, unit: str = "sweeps", scale: int = 1) -> None:
+        terminal = Console(stderr=True)
+        super().__init__(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn() if scale > 1 else TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("[cyan]{task.fields[note]}"),
+            TimeRemainingColumn(),
+            console=terminal,
+            disable=not terminal.is_terminal,
+        )
+        self._unit, self._scale = unit, scale
+        self._task = self.add_task(label, total=None, rate="", note="")
         self._began, self._first = time.perf_counter(), -1
 
-    def advance(self, done: int, total: int) -> None:
+    def show(self, done: int, total: int) -> None:
         """Show progress and throughput: `done` of `total`."""
         self._first = done if self._first < 0 else self._first  # done in an earlier process
         speed = self._scale * (done - self._first) / max(time.perf_counter() - self._began, 1e-9)
-        self._progress.update(self._task, completed=done, total=total, rate=f"{speed:,.0f} {self._unit}/s")
+        self.update(self._task, completed=done, total=total, rate=f"{speed:,.0f} {self._unit}/s")
 
     def note(self, text: str) -> None:
         """Show a text beside the bar."""
-        self._progress.update(self._task, note=text)
-
-
-@contextlib.contextmanager
-def work_bar(label: str, unit: str = "sweeps", scale: int = 1) -> Iterator[Bar]:
-    """Show a progress bar with the throughput in `unit`; a step of progress is `scale` units."""
-    columns = (
-        TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=28),
-        MofNCompleteColumn() if scale > 1 else TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("[cyan]{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    terminal = Console(stderr=True)
-    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as progress:
-        yield Bar(progress, label, unit, scale)
+        self.update(self._task, note=text)
 
 
 @contextlib.contextmanager

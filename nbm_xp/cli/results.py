@@ -17,7 +17,7 @@ from nbm_xp.files import Place
 from nbm_xp.runs import RunDirectory, Workers
 
 from .inputs import input_errors
-from .output import answer, resumable, signed, work_bar
+from .output import WorkBar, answer, resumable, signed
 
 Found: TypeAlias = Mapping[str, Any]  # results of a run, as JSON values
 
@@ -49,16 +49,16 @@ def compute_run(
     where : mapping
         Values of the options of `Where`.
     unit, scale : optional
-        See `work_bar`.
+        See `WorkBar`.
     note : callable, optional
         Text to show beside the bar, from the model that the callback is called with.
     about : mapping, optional
         Entries to print in addition to the results.
     """
     began = time.perf_counter()
-    with _workers(where) as workers, work_bar(label, unit, scale) as bar, resumable(out), input_errors():
+    with _workers(where) as workers, WorkBar(label, unit, scale) as bar, resumable(out), input_errors():
         noted = {} if note is None else {"callback": lambda model: bar.note(note(model))}
-        run = work(scheduler=workers, progress=bar.advance, **noted)
+        run = work(scheduler=workers, progress=bar.show, **noted)
         more = {"seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
     found = {**more, **runs.read_result(run.path), **(about or {})}
     answer(found, LINES[run.kind](found), as_json)

@@ -8,7 +8,7 @@ import typer
 
 from .. import inputs
 from ..digests import DRAWS, LENGTHS, digests, recorded
-from ..output import InputError, answer, work_bar
+from ..output import InputError, WorkBar, answer
 from . import options
 
 EXAMPLES = (
@@ -40,14 +40,14 @@ def check_bits(
         inputs.library(library)
     n, known, found = int(numbers), recorded(), dict[str, str]()
     rows = [(name, dtype) for name in names for dtype in DRAWS[name][-1]]
-    with work_bar("drawing", "rows") as bar, inputs.input_errors():
+    with WorkBar("drawing", "rows") as bar, inputs.input_errors():
         for done, (name, dtype) in enumerate(rows, 1):
             row = f"{name}/{dtype}"
             found[row] = "not on record"
             if n in known.get(row, {}):
                 ((_, digest),) = digests(name, dtype, (n,), library, threads)
                 found[row] = "agrees" if digest == known[row][n] else "differs"
-            bar.advance(done, len(rows))
+            bar.show(done, len(rows))
     count = {verdict: list(found.values()).count(verdict) for verdict in ("agrees", "differs", "not on record")}
     lines = [f"{row:<40}{verdict}" for row, verdict in found.items()]
     agree, differ, missing = count.values()

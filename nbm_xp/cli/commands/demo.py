@@ -22,7 +22,7 @@ from nbm_xp.boltzmann import RBM, SGD, AISEstimate
 from nbm_xp.machines import Array
 
 from .. import inputs
-from ..output import console, signed, threads_for, work_bar
+from ..output import WorkBar, console, signed, threads_for
 from . import options
 
 EXAMPLES = "Example: [bold]nbm-xp demo --out demo[/bold] (well under a minute on two cores)"
@@ -97,14 +97,14 @@ def _learnt(
         diagnostics=False, **settings,
     )  # fmt: skip
     curve: list[tuple[int, float, float]] = []
-    with tempfile.TemporaryDirectory() as folder, work_bar(label, "rows", len(rows[0])) as bar:
+    with tempfile.TemporaryDirectory() as folder, WorkBar(label, "rows", len(rows[0])) as bar:
 
         def follow(model: RBM) -> None:
             if (epoch := model.n_iter_) in _FOLLOWED or epoch == epochs:
                 curve.append((epoch, *_means(model, rows, model.ais(100, 1000, random_state=0).log_z)))
                 bar.note(f"held-out log-likelihood {signed(curve[-1][2], 2)}")
 
-        run = runs.train(asked, pathlib.Path(folder) / "run", rows[0], progress=bar.advance, callback=follow)
+        run = runs.train(asked, pathlib.Path(folder) / "run", rows[0], progress=bar.show, callback=follow)
         model, seconds = runs.trained_model(run.path), runs.read_result(run.path)["seconds"]
     estimates = [model.ais(200, length, random_state=seed + 1) for length in ladders]
     exact = model.log_partition() if settings is SETTINGS["small"] else None
