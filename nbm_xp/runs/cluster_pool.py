@@ -127,16 +127,14 @@ class ClusterPool:
         """See `ThreadPool`."""
         self._count += 1
         key = f"{job.describe(block, segment)} · {self._run}.{self._count}"  # unique
-        future: Task = concurrent.futures.Future()  # of a task that is lost already
+        future: Task = concurrent.futures.Future()
+        future.cancel()  # of a task that is lost already
         if self._connection.is_open:
             try:
                 future = self._connection.client.submit(_run_segment, job, block, segment, key=key, pure=False)
             except OSError:
                 self._connection.has_failed = True
-        if isinstance(future, concurrent.futures.Future):
-            self._done.put(future)
-        else:
-            future.add_done_callback(self._done.put)
+        future.add_done_callback(self._done.put)
         return future
 
     def wait(self, pending: Collection[Task], timeout: float) -> list[Task]:
