@@ -32,7 +32,7 @@ from nbm_xp.rng import hashed_seed
 from nbm_xp.storage.arrays import load_arrays, save_arrays
 
 from . import store
-from .checkpoints import Arrays, Checkpoint, read_checkpoint, write_checkpoint
+from .checkpoints import Arrays, Checkpoint, write_checkpoint
 from .job import Block, Demand, Job, Stopping, run_segment
 from .store import Stored
 
@@ -192,8 +192,8 @@ class GraphJob(Job):
         count, (state, *stored) = len(_places(self)), self.stored
         columns = []
         for number, group in enumerate(self.groups):
-            blocks = self.blocks[number * count : (number + 1) * count]
-            kept = together(lambda block: self.result(block).arrays, blocks, unfinished)
+            blocks = range(number * count, (number + 1) * count)
+            kept = together(lambda block: self.arrays_after(block, self.n_segments), blocks, unfinished)
             columns.append(sum(arrays[-1] for arrays in kept))  # integer multiples: sums are exact
             if self.chunks is None:
                 rows = self.division.by_unit(np.concatenate([arrays[0] for arrays in kept], axis=1))
@@ -290,10 +290,7 @@ class GraphJob(Job):
 
     def _shown(self, block: int, done: int, place: Index) -> Mapping[Index, Array]:
         """Read the boundary states of a block after `done` segments, by neighbour."""
-        found = read_checkpoint(self.folder(self.shown), self.run, block, done=done)
-        if found is None:
-            raise ValueError(f"{self.folder(self.shown)} is damaged: block {block} shows nothing of segment {done}")
-        return dict(zip(self.division.neighbours(place), found.arrays, strict=True))
+        return dict(zip(self.division.neighbours(place), self.arrays_after(block, done, self.shown), strict=True))
 
 
 @lru_cache(maxsize=AT_HAND)

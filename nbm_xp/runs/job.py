@@ -222,18 +222,18 @@ class Job:
         """Write a chunk of an array."""
         store.write_chunk(place_of(self.directory) / self.arrays, array, index, values)
 
-    def result(self, block: Block) -> Checkpoint:
-        """Read the checkpoint after the last segment of a block.
+    def arrays_after(self, block: int, segments: int, part: str | None = None) -> Arrays:
+        """Read the checkpoint of a block, by its number, after some segments, of this or another part of the job.
 
         Raises
         ------
         ValueError
             If it does not exist.
         """
-        found = read_checkpoint(self.folder(), self.run, block.number, done=self.n_segments)
+        found = read_checkpoint(self.folder(part), self.run, block, segments)
         if found is None:
-            raise ValueError(f"{self.folder()} is damaged: it lacks block {block.number}")
-        return found
+            raise ValueError(f"{self.folder(part)} is damaged: it lacks block {block} after {segments} segments")
+        return found.arrays
 
 
 @functools.lru_cache(maxsize=8)

@@ -80,7 +80,7 @@ def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> Non
         sample_graph(machine, tmp_path / "run", **ASKED, **divided, scheduler=ALONE, progress=stopping_after(0.4))
     for file in (tmp_path / "run" / "checkpoints").glob("shown/*"):
         file.unlink()
-    with pytest.raises(ValueError, match=r"shown is damaged: block \d+ shows nothing of segment"):
+    with pytest.raises(ValueError, match=r"shown is damaged: it lacks block \d+ after \d+ segments"):
         resume(tmp_path / "run", scheduler=ALONE)
 
 
