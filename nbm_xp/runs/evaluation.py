@@ -164,7 +164,6 @@ def evaluate(
     every = positive_int(_STEPS_IN_A_SEGMENT if checkpoint_every is None else checkpoint_every, "checkpoint_every")
     if temperatures is None:
         temperatures = adaptive_temperatures(Machine.of(model))
-    first = "the ladder" if laddered else "chains"
     configuration = {
         "n_chains": chains,
         "betas": temperatures,
@@ -177,8 +176,8 @@ def evaluate(
         "rows": None if X is None else functools.partial(inputs.digest_of, X),
         "ladder": functools.partial(inputs.digest_of_ladder, model) if laddered else None,
         "ladder_steps": climbs if laddered else 0,
-        "reverse": first if reverse else None,
-        "n_sweeps": sweeps if reverse and first == "chains" else 0,
+        "reverse": ("the ladder" if laddered else "chains") if reverse else None,
+        "n_sweeps": sweeps if reverse and not laddered else 0,
         "thermodynamics": bool(thermodynamics),
     }
     if adversarial_accuracy:

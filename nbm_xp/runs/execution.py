@@ -362,13 +362,13 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
     progress(before + done, total)
     needs = {number: job.needs(block) for number, block in blocks.items()}
     tries, pending = Counter[int](), dict[Any, int]()
-    waiting = {number for number in blocks if at[number] < n_segments}
+    idle = set(blocks)  # blocks without a pending task
 
     def submit(numbers: Iterable[int]) -> None:
         """Submit the next segments of those of the blocks whose neighbours are as far."""
         for number in numbers:
-            if number in waiting and all(at[other] >= at[number] for other in needs[number]):
-                waiting.remove(number)
+            if number in idle and at[number] < n_segments and all(at[k] >= at[number] for k in needs[number]):
+                idle.remove(number)
                 pending[pool.submit(job, blocks[number], at[number])] = number
 
     try:
@@ -378,12 +378,11 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
             again = Counter[str]()
             ended = [(pending.pop(future), future) for future in pool.wait(pending.keys(), timeout=1.0)]
             for number, future in ended:
+                idle.add(number)
                 try:
                     pool.check_result(future)
                 except TaskLostError as lost:
                     again[str(lost)] += 1
-                    waiting.add(number)
-                    continue
                 except WorkerLostError as lost:
                     tries[number] += 1
                     run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
@@ -392,14 +391,11 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
                             f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
                             "there is. Give workers more, or make the blocks smaller by chunks"
                         ) from lost
-                    waiting.add(number)
-                    continue
-                tries.pop(number, None)
-                done += job.steps(blocks[number], at[number])
-                at[number] += 1
-                progress(before + done, total)
-                if at[number] < n_segments:
-                    waiting.add(number)
+                else:
+                    tries.pop(number, None)
+                    done += job.steps(blocks[number], at[number])
+                    at[number] += 1
+                    progress(before + done, total)
             for why, count in again.items():
                 run.log(f"{job.part}: {count} tasks are submitted again: {why}")
             submit(itertools.chain.from_iterable((number, *needs[number]) for number, _ in ended))
