@@ -75,11 +75,6 @@ class ClusterPool:
             pool._settings = settings.pop_all()  # Dask reads it when a worker dies
         return pool
 
-    @classmethod
-    def existing(cls, address: str, patience: float, security: Any = None) -> ClusterPool:
-        """Connect to an existing cluster."""
-        return cls(Connection.open(address, patience, security))
-
     @property
     def dashboard(self) -> str | None:
         """Address of the cluster's dashboard."""

@@ -249,7 +249,7 @@ class TrainingRun(Kind):
         if block_count(min(model.batch_size, count)) > 1:
             pool.check(run.path)
             library = library_name(in_memory(rows[:1, :]))
-            trainer.stored = stored_rows(run, "rows.npy", asked["arrays"]["rows"]["digest"], count, library)
+            trainer.stored = stored_rows(run, asked["arrays"]["rows"]["digest"], count, library)
             trainer.compute = computed_by(pool, run, library)
         try:
             trainer.fit(

@@ -24,10 +24,9 @@ from .pools import TaskLostError, ThreadPool, WorkerLostError
 from .workers import Pool
 
 
-def stored_rows(run: RunDirectory, name: str, digest: str, count: int, library: str) -> RowsAt:
+def stored_rows(run: RunDirectory, digest: str, count: int, library: str) -> RowsAt:
     """Return the rows that a run has stored, which each process reads a window at a time."""
-    read = functools.partial(_window, str(run.checkpoints), name, digest, library)
-    return RowsAt(read, count)
+    return RowsAt(functools.partial(_window, str(run.checkpoints), digest, library), count)
 
 
 _reading = threading.Lock()
@@ -39,8 +38,8 @@ def _window(folder: str, *where: Any) -> Array:
 
 
 @functools.lru_cache(maxsize=1)  # all blocks of a minibatch are in one window
-def _read(folder: str, name: str, digest: str, library: str, first: int, last: int) -> Array:
-    return asarray(rows_of(folder, first, last - first, name), get_namespace(library))
+def _read(folder: str, digest: str, library: str, first: int, last: int) -> Array:
+    return asarray(rows_of(folder, first, last - first), get_namespace(library))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import dask
 from nbm_xp.namespace.errors import positive_int
 
 from .cluster_pool import ClusterPool
+from .connections import Connection
 from .pools import ThreadPool
 
 _KINDS: tuple[str, ...] = ("threads", "local")
@@ -131,7 +132,7 @@ class Workers:
                 address = self.dashboard_address or _OWN_PAGE
                 self._pool = ClusterPool.local(count, self.memory_limit, address, self.worker_timeout)
             else:
-                self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout, self._security)
+                self._pool = ClusterPool(Connection.open(self.scheduler, self.worker_timeout, self._security))
         return self._pool
 
     @property

@@ -114,9 +114,9 @@ def test_rows_are_read_a_window_at_a_time(tmp_path: pathlib.Path, monkeypatch: p
     monkeypatch.setattr(minibatches, "WINDOW", 8)
     read, rows_of = list[tuple[int, int]](), training_blocks.rows_of
 
-    def noted(folder: str, first: int, count: int, name: str) -> Any:
+    def noted(folder: str, first: int, count: int) -> Any:
         read.append((first, count))
-        return rows_of(folder, first, count, name)
+        return rows_of(folder, first, count)
 
     monkeypatch.setattr(training_blocks, "rows_of", noted)
     rows = dask.array.from_array(ROWS, chunks=(9, -1))
