@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,7 +17,7 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from .checkpoints import Arrays, Checkpoint, write_checkpoint
 from .directory import RunDirectory
-from .job import Block, Demand, Job, StoppedError, Stopping, blocks_of
+from .job import Block, Demand, Job, StoppedError, Stopping, blocks_of, cached_once
 from .store import Stored
 
 
@@ -52,8 +50,7 @@ class MachineJob(Job):
         """The model, read once in each process and cached by its digest."""
         if self.known is not None:
             return self.known  # type: ignore[no-any-return]
-        with _loading:
-            return _loaded(self.directory, self.library, self.model)
+        return _loaded(self.directory, self.library, self.model)
 
     @property
     def machine(self) -> Machine:
@@ -61,10 +58,7 @@ class MachineJob(Job):
         return Machine.of(self.loaded)
 
 
-_loading = threading.Lock()
-
-
-@functools.lru_cache(maxsize=2)
+@cached_once(maxsize=2)
 def _loaded(directory: str, library: str, digest: str) -> Model:
     return RunDirectory.read(directory).load_model(library)
 
@@ -163,15 +157,7 @@ def _packed(chains: Chains, states: Iterable[Array]) -> Arrays:
     return tuple(asarray(to_numpy(x), host, kind) for x, kind in itertools.zip_longest(states, kinds))
 
 
-_making = threading.Lock()
-
-
+@cached_once(maxsize=4)
 def chains_of(job: SweepsJob, stage: int) -> Chains:
     """Return the chains of a stage of a job, cached in each process."""
-    with _making:
-        return _made_chains(job, stage)
-
-
-@functools.lru_cache(maxsize=4)
-def _made_chains(job: SweepsJob, stage: int) -> Chains:
     return job.chains(stage)

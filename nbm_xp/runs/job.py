@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
 
 from nbm_xp.files import Place, place_of
 from nbm_xp.machines import Array
@@ -28,6 +28,9 @@ from . import store
 from .checkpoints import Arrays, Checkpoint, last_checkpoint, read_checkpoint, write_checkpoint
 from .directory import RunDirectory, RunError
 from .store import Stored
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 Stopping: TypeAlias = Callable[[], bool]  # returns whether a task should stop; called between sweeps
 
@@ -246,6 +249,22 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple(sorted(value.items()))
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def cached_once(maxsize: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Return a decorator as `functools.lru_cache`, of a function that is called by one thread at a time."""
+
+    def decorated(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        cached, lock = functools.lru_cache(maxsize)(function), threading.Lock()
+
+        @functools.wraps(function)
+        def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            with lock:
+                return cached(*args, **kwargs)  # type: ignore[arg-type]
+
+        return called
+
+    return decorated
 
 
 class DeviceGoneError(RunError):

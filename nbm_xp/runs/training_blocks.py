@@ -19,7 +19,7 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from .directory import RunDirectory, RunError
 from .execution import TRIES
 from .inputs import rows_of
-from .job import one_thread, reached
+from .job import cached_once, one_thread, reached
 from .pools import TaskLostError, ThreadPool, WorkerLostError
 from .workers import Pool
 
@@ -29,17 +29,10 @@ def stored_rows(run: RunDirectory, digest: str, count: int, library: str) -> Row
     return RowsAt(functools.partial(_window, str(run.checkpoints), digest, library), count)
 
 
-_reading = threading.Lock()
-
-
-def _window(folder: str, *where: Any) -> Array:
-    with _reading, reached(folder):
-        return _read(folder, *where)
-
-
-@functools.lru_cache(maxsize=1)  # all blocks of a minibatch are in one window
-def _read(folder: str, digest: str, library: str, first: int, last: int) -> Array:
-    return asarray(rows_of(folder, first, last - first), get_namespace(library))
+@cached_once(maxsize=1)  # all blocks of a minibatch are in one window
+def _window(folder: str, digest: str, library: str, first: int, last: int) -> Array:
+    with reached(folder):
+        return asarray(rows_of(folder, first, last - first), get_namespace(library))
 
 
 @dataclass(frozen=True)
