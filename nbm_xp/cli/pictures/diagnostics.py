@@ -62,8 +62,7 @@ def _line(axes: Axes, lines: Sequence[Found], name: str, **style: Any) -> bool:
     """Plot a field of the diagnostics over epochs, where it is known; return whether it is known anywhere."""
     known = [(line["epoch"], line[name]) for line in lines if line.get(name) is not None]
     if known:
-        marker = "o" if len(known) <= panels.FEW else ""
-        axes.plot(*zip(*known, strict=True), marker=marker, markersize=5, **style)
+        axes.plot(*zip(*known, strict=True), **panels.markers(len(known)), **style)
     return bool(known)
 
 
@@ -75,8 +74,8 @@ def _likelihood(axes: Axes, lines: Sequence[Found]) -> None:
         # An unknown error, of too uneven weights, has no bar.
         bars = [_BAR * (line.get("standard_error") or 0.0) for line in known]
         label = f"training rows, ± {_BAR} standard errors: {signed(middle[-1])} at the end"
-        few = {"fmt": "-o", "markersize": 5} if len(known) <= panels.FEW else {"fmt": "-"}
-        axes.errorbar(epochs, middle, yerr=bars, color=BLUE, capsize=3, elinewidth=1.4, label=label, **few)
+        style = panels.markers(len(known))
+        axes.errorbar(epochs, middle, yerr=bars, fmt="-", color=BLUE, capsize=3, elinewidth=1.4, label=label, **style)
         _line(axes, lines, "held_out", color=ORANGE, label="held-out rows")
         _line(axes, lines, "pseudo_likelihood", color=GREY, linestyle=(0, (4, 3)), label="pseudo-likelihood")
     along_epochs(
@@ -92,7 +91,7 @@ def _acceptance(axes: Axes, lines: Sequence[Found]) -> None:
         shares = line["acceptance"]
         label = f"after epoch {line['epoch']:,}: {len(shares) + 1:,} machines"
         pairs = range(1, len(shares) + 1)
-        axes.plot(pairs, shares, "-o" if len(shares) <= panels.FEW else "-", color=colour, markersize=5, label=label)
+        axes.plot(pairs, shares, "-", color=colour, label=label, **panels.markers(len(shares)))
     axes.axhline(_WANTED, color=ORANGE, linestyle=(0, (4, 3)), linewidth=1.4, label="a new rung below", zorder=0)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -88,7 +88,7 @@ def draw_states(states: Array, pixels: int, path: Place) -> None:
 
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
-FEW = 25  # largest number of points of a curve that get markers
+_FEW = 25  # largest number of points of a curve that get markers
 
 _COLUMNS = 10  # of images side by side
 _ROWS = 40  # number of chains of a binary unit, one per row
@@ -124,12 +124,16 @@ def _show(axes: Axes, page: Array, is_matrix: bool, title: str, labels: tuple[st
         axes.set_axis_off()
 
 
+def markers(count: int) -> dict[str, Any]:
+    """Return the style of a curve through some points; many markers would hide the line."""
+    return {"marker": "o" if count <= _FEW else "", "markersize": 5}
+
+
 def learning_curve(axes: Axes, epochs: Sequence[int], series: Mapping[str, Sequence[float]], value: str) -> None:
     """Draw series of values over epochs, with the last value of each in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
-        marker = "o" if len(epochs) <= FEW else ""  # many markers would hide the line
-        axes.plot(epochs, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
+        axes.plot(epochs, values, "-", color=colour, label=label, clip_on=False, **markers(len(epochs)))
     along_epochs(axes, epochs, "Learning curve", value, "upper left")  # most curves rise
 
 
