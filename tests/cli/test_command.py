@@ -287,6 +287,7 @@ def test_the_demo_does_all_it_should() -> None:
 
 
 def test_the_version_is_the_packages(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delitem(sys.modules, "nbm_xp.__main__", raising=False)  # other tests import all modules
     monkeypatch.setattr(sys, "argv", ["nbm-xp", "--version"])
     for command in (nbm_xp.cli.main, lambda: runpy.run_module("nbm_xp", run_name="__main__")):
         with pytest.raises(SystemExit) as ended:
