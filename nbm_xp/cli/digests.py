@@ -78,9 +78,6 @@ _OTHER: Final[dict[str, Row]] = {
 # All draws: a method, its parameters before the size, its keywords, and the recorded dtypes.
 DRAWS: Final[dict[str, Row]] = {name: (*found, {}, _REAL_DTYPES) for name, found in REAL.items()} | _OTHER
 
-# Draws with a last axis that is not part of the size.
-VECTORS: Final = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
-
 ROWS: Final = [(name, dtype) for name, (*_, dtypes) in DRAWS.items() for dtype in dtypes]
 
 

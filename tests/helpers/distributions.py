@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.cli import digests
-from nbm_xp.cli.digests import VECTORS
 from nbm_xp.rng import Generator
 
 __all__ = ["DRAWS", "LONG", "REAL", "VECTORS", "WITH_ARRAYS"]
 
 SIZE = (4, 11)
+# Draws with a last axis that is not part of the size
+VECTORS = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
 LAM = np.asarray([0.0, 0.3, 5.0, 12.0, 300.0, 1e6])
 HUGE = np.asarray([1e10, 3.5, 1e17, 9e18])
 P = np.asarray([[0.1], [0.5], [0.97]])
