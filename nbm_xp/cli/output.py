@@ -96,9 +96,8 @@ class WorkBar(Progress):
         self.update(self._task, note=text)
 
 
-@contextlib.contextmanager
-def threads_for(multiplications: int) -> Iterator[None]:
-    """Limit linear algebra to one thread if matrix products are small.
+def threads_for(multiplications: int) -> threadpool_limits:
+    """Limit linear algebra to one thread, in a ``with`` statement, if matrix products are small.
 
     A small product is finished before a second thread has started; on a busy machine, waiting for that thread takes
     many times as long as the product.
@@ -108,11 +107,7 @@ def threads_for(multiplications: int) -> Iterator[None]:
     multiplications : int
         Number of multiplications in one product.
     """
-    if multiplications >= _WORTH_THREADS:
-        yield
-        return
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+    return threadpool_limits(limits=None if multiplications >= _WORTH_THREADS else 1, user_api="blas")
 
 
 # Base class of typer's own errors (a missing option, a value that is not a number), independent of its parser.
