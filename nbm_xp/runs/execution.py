@@ -307,15 +307,22 @@ def resume(
 
 @contextlib.contextmanager
 def _started(kind: type[Kind], scheduler: str | Workers) -> Iterator[Pool]:
-    """Provide the workers of a run, and stop them in order if the process is terminated.
+    """Provide the workers of a run; SIGTERM stops them like a keyboard interrupt.
 
     Nothing is changed on disk before: it raises if there is no cluster.
     """
-    with interruptible():
-        if kind.in_tasks:
-            need("zarr")
-        with Workers.of(scheduler) as workers:
-            yield workers.pool
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    if kind.in_tasks:
+        need("zarr")
+    is_main = threading.current_thread() is threading.main_thread()
+    with contextlib.ExitStack() as opened:
+        if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, end)
+            opened.callback(signal.signal, signal.SIGTERM, signal.SIG_DFL)
+        yield opened.enter_context(Workers.of(scheduler)).pool
 
 
 def _complete(kind: Kind, pool: Pool, given: Progress | None, stacklevel: int) -> None:
@@ -403,21 +410,3 @@ def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Progress, befo
         pool.stop(list(pending))
         run.log(f"ended with {done} of {job.total} steps done: {type(error).__name__}: {error}")
         raise
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Make SIGTERM end a run like a keyboard interrupt, so that the workers it started are stopped."""
-
-    def end(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    mine = threading.current_thread() is threading.main_thread()
-    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
