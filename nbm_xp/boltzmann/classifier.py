@@ -20,6 +20,7 @@ from typing import Any, Self
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
@@ -194,7 +195,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def _scores(self, X: Rows) -> Array:
         """Return the log-probability of rows and each class, up to a constant for each row."""
-        check_names(self._fitted()._features_in, X)
+        check_is_fitted(self)
+        check_names(self._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, missing=True, owner=type(self).__name__)
         self.rbm_.state_.same_library(X)
@@ -222,7 +224,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         ----------
         path : path-like
         """
-        self._fitted()
+        check_is_fitted(self)
         learned = {"classes": self.classes_.tolist(), "names": self._features_in}
         self.rbm_.state_.save(path, plain_params(self) | learned, kind=type(self).__name__)
 

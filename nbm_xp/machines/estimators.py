@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from nbm_xp.namespace import host_namespace
@@ -58,11 +57,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     n_features_in_: int
     feature_names_in_: Any
-
-    def _fitted(self) -> Self:
-        if not hasattr(self, "n_features_in_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet: call fit first")
-        return self
 
     @property
     def _features_in(self) -> list[str] | None:
