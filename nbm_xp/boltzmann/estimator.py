@@ -383,7 +383,7 @@ def load(path: str | os.PathLike[str], library: str | None = None) -> BoltzmannE
     if str(path).endswith((".h5", ".hdf5", ".dat")):
         others = "from_rbms and from_julia read .h5, no machine reads adabmDCA's .dat"
         raise ValueError(f"{path} must be written by save: {others}")
-    kind, models = storage.kind_of(path), BoltzmannEstimator.__subclasses__()
+    kind, models = storage.metadata_of(path).get("model"), BoltzmannEstimator.__subclasses__()
     known: dict[str, type[BoltzmannEstimator]] = {
         each.__name__: each for kin in models for each in kin.__subclasses__()
     }

@@ -125,29 +125,14 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     return topology, arrays, about
 
 
-def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return the name of the class of a file's model, without reading its arrays.
+def metadata_of(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the metadata of a model's file, such as ``model`` and ``run``, without reading its arrays.
 
     Raises
     ------
     ValueError
         If the file contains no model, or is damaged.
     """
-    return str(_metadata(path).get("model"))
-
-
-def run_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the run of a model's file, or None, without reading its arrays.
-
-    Raises
-    ------
-    ValueError
-        If the file contains no model, or is damaged.
-    """
-    return _metadata(path).get("run")
-
-
-def _metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     metadata: dict[str, str] = (open_group(path) if is_group(path) else load_tensors(path, ()))[1]
     _check_format(path, metadata)
     return metadata

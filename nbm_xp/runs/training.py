@@ -335,7 +335,7 @@ def checked_checkpoint(run: RunDirectory) -> Place | None:
     place = run.path / "checkpoints" / MODEL
     if not place.exists():
         return None
-    if storage.run_of(place) != run.identity:
+    if storage.metadata_of(place).get("run") != run.identity:
         raise ValueError(f"{place} is a checkpoint of another run than {run.path}")
     return place
 
