@@ -24,7 +24,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Streams
@@ -91,11 +90,6 @@ def variable(value: Array, name: str | None = None) -> Array:
     """Return a Variable with the dtype and library of its array, whatever the configuration of natural_bm is."""
     with use_backend(library_name(value)):
         return B.variable(value, dtype=dtype_name(value), name=name)
-
-
-def shape_of(variable: Array) -> tuple[int, ...]:
-    """Return the shape of a Variable, which is fully known."""
-    return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
 
 def local_field(parameters: Parameters, layer: int, state: State) -> Array:

@@ -23,7 +23,7 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.errors import positive_int
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, local_field, mean_of, sample_layer, shape_of, sweep
+from .energy import Parameters, draw_layer, local_field, mean_of, sample_layer, sweep
 from .optimizers import check_flag
 from .recording import State, repeated
 from .state import MachineState
@@ -227,7 +227,7 @@ class PersistentChains(NegativePhase):
 
     def count(self, rows: int) -> int:
         """Return the number of chains."""
-        return shape_of(next(iter(self.chains.values())))[0]
+        return int(next(iter(self.chains.values())).value.shape[0])
 
 
 def chain_layers(topology: Topology) -> list[int]:

@@ -41,7 +41,7 @@ from . import storage
 from .annealing import base_model
 from .bridging import LadderEstimate
 from .chains import Machine
-from .energy import Parameters, encoded, free_energy, shape_of, variable
+from .energy import Parameters, encoded, free_energy
 from .ladder import Ladder, LadderChains, estimate, moved
 from .negative_phase import NegativePhase, tree_sums
 from .partition import constant
@@ -73,12 +73,12 @@ class TemperedChains(NegativePhase):
         topology = self.parameters.topology
         named = (self.arrays[LADDER + name] for name in storage.names(topology))
         rungs = Parameters.of(topology, named, in_columns=True)
-        return Ladder(rungs, replace(self.parameters, in_columns=True), shape_of(rungs.biases[0])[0])
+        return Ladder(rungs, replace(self.parameters, in_columns=True), int(rungs.biases[0].value.shape[0]))
 
     @property
     def chains(self) -> int:
         """Number of chains of each machine."""
-        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[2]
+        return int(self._states()[0].value.shape[2])
 
     @property
     def key(self) -> Hashable:
@@ -252,10 +252,7 @@ class TemperedChains(NegativePhase):
 
     def _keep(self, made: dict[str, Array]) -> None:
         for name, value in made.items():
-            if LADDER + name in self.arrays:
-                self.arrays[LADDER + name].replace_value(value)
-            else:
-                self.arrays[LADDER + name] = variable(value, LADDER + name)
+            self.state.stored(LADDER + name, value).replace_value(value)
 
     def estimate(self, steps: int) -> LadderEstimate:
         """Return log Z estimated by 100 to 200 more steps of the ladder with fixed machines.
