@@ -63,11 +63,9 @@ class Units:
     prior_count : int
         Number of pseudo-rows, equally divided among the states, in estimates of base rates.
     undecided : float
-        Initial mean of chains without further information.
+        Initial mean of chains without further information: that with local field 0, if the unit `knows_means`.
     fewest : int
         Smallest number of sites of a layer.
-    neutral : float
-        Mean of a unit with local field 0.
     constant : float
         Part of each unit's `log_normaliser` that does not depend on the local field, and is left out there.
     """
@@ -84,7 +82,6 @@ class Units:
     prior_count: int = 0
     undecided: float = 0.5
     fewest: int = 1
-    neutral: float
     constant: ClassVar[float] = 0.0
     is_categorical: ClassVar[bool] = False
 
@@ -237,4 +234,4 @@ class Units:
 
     def neutral_rates(self, size: int) -> list[float]:
         """Return the base rate of `size` units without data."""
-        return [self.neutral] * size
+        return [self.undecided] * size

@@ -52,7 +52,6 @@ class Gaussian(Units):
     is_bounded = False
     undecided = 0.0
     constant = 0.5 * math.log(2 * math.pi)
-    neutral = 0.0
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the local fields, which are the means."""
@@ -215,7 +214,6 @@ class Rectified(Units):
     knows_means = False
     undecided = 0.0
     constant = 0.5 * math.log(2 * math.pi)
-    neutral = _DENSITY
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
         """Return the means of the truncated normal distributions."""
@@ -270,7 +268,7 @@ class DReLU(_Sites, Rectified):
     name = "drelu"
     width = 3
     within = None
-    constant = neutral = 0.0
+    constant = 0.0
 
     def encoded(self, states: Array, axis: int = -1) -> Array:
         """Return x, ``-|x|`` and ``-½ x |x|`` of each site."""

@@ -37,7 +37,7 @@ class Binary(Units):
     def __init__(self, name: str, low: float, high: float, stored: str) -> None:
         self.name, self.stored = name, stored
         self.within, self.states = Values(low, high), (low, high)
-        self.neutral = self.undecided = 0.5 * (low + high)
+        self.undecided = 0.5 * (low + high)
         self._scale, self._low = high - low, low
 
     def mean(self, inputs: Array, axis: int = -1) -> Array:
@@ -65,7 +65,7 @@ class Binary(Units):
 
     def shifted(self, state: Array, where: Array, places: int = 1) -> Array:
         """Return the other state where `where` is 1."""
-        return state + where * (2 * self.neutral - 2 * state)
+        return state + where * (2 * self.undecided - 2 * state)
 
     def base_rate(self, mean: Array, count: int) -> Array:
         """Return the mean with one pseudo-row of each state, so that both states have a positive probability."""
@@ -159,7 +159,7 @@ class Categorical(Units):
         self.within = Values(0.0, float(n_states - 1), whole=True)
         self.stored = "uint8" if n_states <= 256 else "int32"
         self.prior_count = n_states
-        self.neutral = self.undecided = 1.0 / n_states  # equal probabilities
+        self.undecided = 1.0 / n_states  # equal probabilities
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categorical) and other.n_states == self.n_states
