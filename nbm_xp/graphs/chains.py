@@ -131,7 +131,7 @@ class Chains:
     def __init__(self, machine: EnergyModel, start: Start, library: Any = None) -> None:
         host, group = host_namespace(), start.group
         self.move = move_of(group.rule)
-        xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
+        xp = default_namespace() if library is None else get_namespace(library)
         if is_lazy(xp):
             raise ValueError(
                 f"library must be one whose arrays have values at once, got {library_name(xp)}: chunks (of a lattice) "

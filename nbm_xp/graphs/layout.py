@@ -272,11 +272,8 @@ def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
 
 def components(layout: Layout) -> Array:
     """Return the first slot of each slot's connected component, of shape (units,)."""
-    if "components" not in layout.kept:
-        host = host_namespace()
-        joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
-        layout.kept["components"] = roots_of(joined, layout)[:, 0]
-    return layout.kept["components"]
+    host = host_namespace()
+    return roots_of(host.ones((layout.first.shape[0], 1), dtype=host.bool), layout)[:, 0]
 
 
 @or_kernel("graphs.roots")
