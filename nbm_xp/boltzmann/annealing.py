@@ -200,7 +200,8 @@ class Path:
         topology, axis = self.last.topology, self.last.units_axis
         known = {layer: self.local_fields(layer, state) for layer in topology.marginalised}
         energy = energy_within(self.excess, state, topology.retained)
-        gain = _along(warm - cold, energy) * energy
+        apart = warm - cold
+        gain = (apart[:, :, 0] if len(apart.shape) == 3 else apart) * energy
         for layer, parts in known.items():
             units = topology.units[layer]
             here, there = (units.log_normaliser(self.mixed(beta, parts), axis) for beta in (warm, cold))
@@ -217,11 +218,6 @@ class Path:
 
         # The marginalised layers are drawn first, so their local fields are those of the given state.
         return sweep(self.last, state, rows, rng, field=mixed_field, observed=observed)[0]
-
-
-def _along(factors: Array, energies: Array) -> Array:
-    """Return a scalar factor, or factors of shape (replicas, 1, 1), in a shape that broadcasts with energies."""
-    return factors[:, :, 0] if len(factors.shape) == 3 else factors
 
 
 class FromBaseModel(Chains):

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, Updates
@@ -100,30 +99,22 @@ class Learner:
         return [] if self.offsets is None else [B.dot(counts, state) for state in states]
 
 
-class BlockSums(NamedTuple):
-    """What a step needs of the states of a minibatch, or of a block of it: sums over blocks are those of all states.
-
-    Attributes
-    ----------
-    inputs : list of placeholders
-        The rows, and the weights of the states: those of the negative phase, then those of the rows.
-    sums : list of Tensors
-        Gradients with respect to weights and biases; then, of centred gradients, `moments` of the rows.
-    updates : list
-        Updates of the chains and of the random streams.
-    """
-
-    inputs: list[Array]
-    sums: list[Array]
-    updates: Updates
-
-
-def record_sums(learner: Learner, rows: int | None) -> BlockSums:
+def record_sums(learner: Learner, rows: int | None) -> tuple[list[Array], list[Array], Updates]:
     """Record the gradients of a minibatch or of a block of it.
 
     The number of rows must be given if states are drawn for each row, by the negative phase or in hidden layers;
     otherwise the formulas are for any number of rows. The weights of all states of the negative phase have the sum -1,
     those of all rows the sum 1. Both are one matrix in the formulas, so each product is computed once for both.
+
+    Returns
+    -------
+    inputs : list of placeholders
+        The rows, and the weights of the states: those of the negative phase, then those of the rows.
+    sums : list of Tensors
+        Gradients with respect to weights and biases; then, of centred gradients, `moments` of the rows. Sums over
+        blocks are those of all states.
+    updates : list
+        Updates of the chains and of the random streams.
     """
     phase, parameters, topology = learner.negative_phase, learner.state.parameters, learner.state.topology
     given, data = rows_placeholder(parameters, rows)
@@ -148,11 +139,11 @@ def record_sums(learner: Learner, rows: int | None) -> BlockSums:
     if besides is not None:
         also = B.gradients(besides, list(parameters))
         slopes = [one + other for one, other in zip(slopes, also, strict=True)]
-    return BlockSums([given, sample_weights], [*slopes, *sums], updates)
+    return [given, sample_weights], [*slopes, *sums], updates
 
 
 def record_update(learner: Learner, sums: Sequence[Array]) -> Updates:
-    """Return the updates of offsets and parameters by a step with these sums over a minibatch: see `BlockSums`."""
+    """Return the updates of offsets and parameters by a step with these sums over a minibatch: see `record_sums`."""
     parameters, offsets = learner.state.parameters, None
     updates: Updates = []
     count = len(list(parameters))
