@@ -359,7 +359,7 @@ class ReverseChains(AnnealedChains):
         return self.weighted([self.xp.matrix_transpose(part) for part in parts])
 
 
-def _path(form: Form) -> tuple[list[Array], Path]:
+def path_of(form: Form) -> tuple[list[Array], Path]:
     """Return placeholders for a machine and the biases of the base-rate model, and the path between the two."""
     weights, parameters = form.parameters()
     base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
@@ -372,7 +372,7 @@ def _record_step(form: Form, streams: ChainStreams, measured: bool, missing: boo
     If `measured`, the last output is the energy of the new states of all layers, minus that of the base-rate model.
     With `missing`, the last input besides temperatures is visible states whose missing values alone are drawn.
     """
-    machine, path = _path(form)
+    machine, path = path_of(form)
     inputs, state = form.states(path.last, form.topology.retained)
     weights = B.placeholder(shape=(form.n_chains,), dtype="float64")
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
@@ -387,7 +387,7 @@ def _record_step(form: Form, streams: ChainStreams, measured: bool, missing: boo
 
 
 def _record_ratio(form: Form, streams: ChainStreams) -> Recorded:
-    machine, path = _path(form)
+    machine, path = path_of(form)
     inputs, state = form.states(path.last, form.topology.retained)
     cold, warm = (B.placeholder(shape=(), dtype=form.dtype) for _ in range(2))
     return [*inputs, *machine, cold, warm], [path.log_ratio(cold, warm, state)[0]]

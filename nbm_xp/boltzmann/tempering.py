@@ -31,7 +31,7 @@ from nbm_xp.machines.exchanges import distances, laid_out
 from nbm_xp.machines.randomness import ChainFunction, ChainStreams
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 
-from .annealing import AnnealedChains, FromBaseModel, Path
+from .annealing import AnnealedChains, FromBaseModel, Path, path_of
 from .chains import Machine, States, beside
 from .energy import Parameters
 from .ladder import Compared, ReplicaChains, moved, shown_of_top
@@ -140,14 +140,12 @@ class TemperingChains(FromBaseModel, ReplicaChains):
 def _record_tempering(
     form: Form, streams: ChainStreams, replicas: int, layers: tuple[int, ...], means: bool
 ) -> Recorded:
-    weights, parameters = form.parameters()
-    base = B.placeholder(shape=(form.topology.sizes[0],), dtype=form.dtype)
+    machine, path = path_of(form)
     betas = B.placeholder(shape=(replicas,), dtype=form.dtype)
-    inputs, state = form.states(parameters, form.topology.retained, replicas)
+    inputs, state = form.states(path.last, form.topology.retained, replicas)
     turn = B.placeholder(shape=(1,), dtype=form.dtype)
-    tempered = Tempered(Path(base, parameters), B.reshape(betas, (replicas, 1, 1)))
-    move = moved(tempered, state, turn, form.n_chains, streams)
-    return [*inputs, *weights, base, betas, turn], [*shown_of_top(parameters, move, layers, means), move.swap]
+    move = moved(Tempered(path, B.reshape(betas, (replicas, 1, 1))), state, turn, form.n_chains, streams)
+    return [*inputs, *machine, betas, turn], [*shown_of_top(path.last, move, layers, means), move.swap]
 
 
 def adaptive_temperatures(machine: Machine) -> list[float]:
