@@ -30,7 +30,7 @@ def neighbour_rows(units: int, first: Array, second: Array) -> Rows:
     both = host.concat([first, second])
     order = host.argsort(both, stable=True)
     counts = host.bincount(both, minlength=units)
-    begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(counts)])
+    begins = host.cumulative_sum(counts, include_initial=True)
     neighbours = host.concat([second, first])[order]
     edges = order % max(1, first.shape[0])
     return begins, host.astype(neighbours, host.int32), host.astype(edges, host.int32)

@@ -310,7 +310,7 @@ def shards_of(layout: Layout, numbers: Array, clamp: Clamp | None = None) -> lis
         shown = [places[halos[other][owners[other] == number]] for other in near.tolist()]
         found.append(Shard(
             host.asarray(layout.ends), slots, halo,
-            host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees[number])]),
+            host.cumulative_sum(degrees[number], include_initial=True),
             places[layout.neighbours[entries[number]]], layout.couplings[entries[number]], layout.fields[slots, ...],
             near, host.cumulative_sum(counts), host.concat([places[:0], *shown]),
             host.cumulative_sum(host.asarray([some.shape[0] for some in shown], dtype=host.int64)), clamped[slots],

@@ -311,7 +311,7 @@ class TemperingMixin(EnergyModel):
         count, running, lowest = int(ladder.shape[0]), tempering.running, tempering.lowest
         least = host.reshape(lowest.energies, (sets, count))
         which = host.argmin(least, axis=1) + host.arange(sets) * count
-        last = host.reshape(running.rows()[host.reshape(tempering.order, (-1,))], (sets, count, -1))
+        last = host.reshape(running.rows(host.reshape(tempering.order, (-1,))), (sets, count, -1))
         found = {
             "energy": (("chain", "beta", "sweep"), energies, about("energy a unit")),
             "acceptance": (("pair",), tempering.acceptance, about("share of exchanges made")),

@@ -81,8 +81,7 @@ class Terms:
         """Sum terms, float64 of shape (entries, chains), over the entries of each slot."""
         if self.degree is not None:
             return xp.sum(xp.reshape(terms, (self.slots, self.degree, terms.shape[1])), axis=1)
-        totals = xp.concat([terms[:1, :] * 0.0, xp.cumulative_sum(terms, axis=0)], axis=0)
-        ends = xp.take(totals, self.bounds, axis=0)
+        ends = xp.take(xp.cumulative_sum(terms, axis=0, include_initial=True), self.bounds, axis=0)
         return ends[1:, :] - ends[:-1, :]
 
 

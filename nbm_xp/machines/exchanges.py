@@ -77,7 +77,7 @@ def laid_out(betas: Array, between: Array, acceptance: float) -> Array:
     """
     host = host_namespace()
     wanted = float(distances(host.asarray(float(acceptance))))
-    along = host.concat([host.zeros((1,)), host.cumulative_sum(between)])
+    along = host.cumulative_sum(between, include_initial=True)
     count = max(1, round(float(along[-1]) / wanted))
     found = host.interp(host.linspace(0.0, along[-1], count + 1), along, betas)
     found[0], found[-1] = betas[0], betas[-1]
