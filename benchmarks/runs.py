@@ -32,7 +32,7 @@ def rows(library: Library) -> Iterator[Row]:
     if library.name != "numpy":
         yield Row("runs", elsewhere("nbm_xp.runs.sample", library))
         return
-    chains = Chains(Machine.of(model), 1)
+    chains = Chains(Machine.of(model.state_), 1)
     workers = os.cpu_count() or 1
     plain = Contender(
         "model.sample in memory",

@@ -253,7 +253,7 @@ class AnnealedChains(FromBaseModel):
     --------
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
-    >>> machine = Machine.of(RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.ones(3)))
+    >>> machine = Machine.of(RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.ones(3)).state_)
     >>> chains = AnnealedChains(machine, 1, [0.0, 0.5, 1.0])
     >>> *_, log_weights = chains.advance(chains.start(0, 4), 0, 0, 2)
     >>> log_weights.shape, bool(np.all(log_weights > 0))

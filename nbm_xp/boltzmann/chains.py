@@ -72,13 +72,8 @@ class Machine:
     ended: tuple[Array, ...] = ()
 
     @classmethod
-    def of(cls, model: Fitted) -> Self:
-        """Return the machine of a fitted model."""
-        return cls.of_state(model.state_)
-
-    @classmethod
-    def of_state(cls, state: MachineState) -> Self:
-        """Return the machine of a model's state."""
+    def of(cls, state: MachineState) -> Self:
+        """Return the machine of a fitted model's state."""
         topology, parameters, variables = state.topology, state.parameters, state.variables
         arrays = tuple(part.value for part in (*parameters.weights, *parameters.biases))
         groups: list[list[str]] = []
@@ -128,7 +123,7 @@ def machine_and_seed(
     `random_state`, the seed is the next one of the model's streams. The lazy library is None if results are not lazy,
     or weights are tiled; else the machine is lazy itself or has the library of the blocks.
     """
-    machine, host = Machine.of(model), library_name(host_namespace())
+    machine, host = Machine.of(model.state_), library_name(host_namespace())
     if library is None:
         library = next((name for name in map(library_name, given) if name != host), machine.library)
     xp = get_namespace(library)
@@ -191,7 +186,7 @@ class Chains:
     --------
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
-    >>> machine = Machine.of(RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3)))
+    >>> machine = Machine.of(RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3)).state_)
     >>> chains = Chains(machine, seed=1)
     >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
     >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)

@@ -215,7 +215,7 @@ class LadderChains(ReplicaChains):
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
     >>> rows = np.repeat(np.eye(2, 6, dtype="float32"), 50, axis=0)
-    >>> machine = Machine.of(RBM(4, n_iter=3, training="ptt", random_state=0).fit(rows))
+    >>> machine = Machine.of(RBM(4, n_iter=3, training="ptt", random_state=0).fit(rows).state_)
     >>> chains = LadderChains(machine, seed=1)
     >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
     >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)

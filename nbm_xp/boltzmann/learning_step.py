@@ -296,8 +296,8 @@ class Balance:
         ]
         found = []
         for layer, state in enumerate(states):
-            others = [low if high == layer else high for low, high in self.topology.connections if layer in (low, high)]
-            part = counts * B.maximum(sum(distances[other] for other in others), 0.0)
+            distance = sum(distances[other] for other in self.topology.neighbours(layer))
+            part = counts * B.maximum(distance, 0.0)
             found += [B.reshape(B.sum(part), (1,)), B.dot(part, state), B.dot(counts, state)]
         return found
 

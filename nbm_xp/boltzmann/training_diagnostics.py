@@ -68,7 +68,7 @@ class TrainingDiagnostics:
     """
 
     def __init__(self, model: Any, X: Array, held_out: Array = None, weights: Array = None) -> None:
-        self.model = model
+        self.model, self._by_ptt = model, isinstance(training_method(model.training), PTT)
         self._X = X
         self._held_out, self._few_held_out = held_out, held_out is not None and any_missing(held_out)
         if self._few_held_out:
@@ -83,10 +83,6 @@ class TrainingDiagnostics:
     def _always(self) -> bool:
         """Whether each epoch is diagnosed, whatever the cost."""
         return not isinstance(self.model.diagnostics, str) and bool(self.model.diagnostics)
-
-    @property
-    def _by_ptt(self) -> bool:
-        return isinstance(training_method(self.model.training), PTT)
 
     @property
     def _steps(self) -> int:
@@ -220,7 +216,7 @@ class TrainingDiagnostics:
     def _annealed(self, epoch: int) -> tuple[AISEstimate, Array]:
         """Return log Z estimated by a short annealing, and the final visible states."""
         state, betas = self.model.state_, inverse_temperatures(self._temperatures, None) or ()
-        chains = AnnealedChains(Machine.of(self.model), state.seed, betas, purpose=_purpose(epoch))
+        chains = AnnealedChains(Machine.of(self.model.state_), state.seed, betas, purpose=_purpose(epoch))
         visible, *_, log_weights = chains.advance(chains.start(0, self._chains), 0, 0, len(betas) - 1)
         return estimate(to_numpy(log_weights), len(betas)), self._states(visible.T)
 
@@ -230,13 +226,13 @@ class TrainingDiagnostics:
 
     def _by_annealing(self, epoch: int, rows: Array) -> Diagnostics:
         """Return diagnostics from a short annealing and from chains that start from distant rows."""
-        model, machine, units, whole = self.model, Machine.of(self.model), self.model.state_.topology.units[0], rows
-        purpose, seed, pseudo = _purpose(epoch), model.state_.seed, None
+        state, whole, pseudo = self.model.state_, rows, None
+        machine, units, purpose, seed = Machine.of(state), state.topology.units[0], _purpose(epoch), state.seed
         if any_missing(rows):
             chains = Chains(machine, seed, purpose=f"missing values, {purpose}").observing(rows)
             whole = self._moved(chains, int(rows.shape[0]), _COMPLETION)
         else:
-            pseudo = dict([model.measure(rows)]).get("pseudo-likelihood")
+            pseudo = dict([self.model.measure(rows)]).get("pseudo-likelihood")
         sides = Sides(self._states(whole))
         found, visible = self._annealed(epoch)
         chosen = units.decoded(sides.far_apart(_PLACES))
@@ -309,7 +305,7 @@ class TrainingDiagnostics:
 
     def _base_log_likelihood(self) -> float:
         """Return the mean log-likelihood of the rows under the base-rate model."""
-        base = asarray(base_model(Machine.of(self.model)).bias, host_namespace(), "float64")
+        base = asarray(base_model(Machine.of(self.model.state_)).bias, host_namespace(), "float64")
         rows = asarray(to_numpy(self._rows), host_namespace(), "float64")
         values = observed_log_density(self.model.state_.topology.units[0], rows, base[None, :])
         return self._weighted_mean(values[:, 0])

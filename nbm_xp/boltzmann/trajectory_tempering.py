@@ -93,7 +93,7 @@ class TemperedChains(NegativePhase):
             return
         shapes = storage.parameter_shapes(topology)
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in shapes.items()}
-        made["biases.0"] = asarray(base_model(Machine.of_state(self.state)).bias, xp, like.dtype)[None, :]
+        made["biases.0"] = asarray(base_model(Machine.of(self.state)).bias, xp, like.dtype)[None, :]
         for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, CHAINS)), dtype=like.dtype)
         made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
@@ -260,7 +260,7 @@ class TemperedChains(NegativePhase):
         The first half of them is burn-in: the parameters are correlated with the states that they were trained on.
         """
         count, topology = 4 * min(max(steps // 20, 25), 50), self.parameters.topology
-        machine, seed = Machine.of_state(self.state), next_seed(self.state.rng)
+        machine, seed = Machine.of(self.state), next_seed(self.state.rng)
         chains = LadderChains(machine, seed, layers=(), purpose="chains on the ladder of a training")
         states, up, down = chains.measured(chains.start(0, self.chains), 0, 0, count)
         for layer, kept, values in zip(topology.retained, self._states(), states, strict=True):

@@ -55,7 +55,7 @@ class MachineJob(Job):
     @property
     def machine(self) -> Machine:
         """The arrays of the model."""
-        return Machine.of(self.loaded)
+        return Machine.of(self.loaded.state_)
 
 
 @cached_once(maxsize=2)

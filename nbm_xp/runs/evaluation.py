@@ -163,7 +163,7 @@ def evaluate(
         raise ValueError("X must be given, with at least two rows, where adversarial_accuracy is True")
     every = positive_int(_STEPS_IN_A_SEGMENT if checkpoint_every is None else checkpoint_every, "checkpoint_every")
     if temperatures is None:
-        temperatures = adaptive_temperatures(Machine.of(model))
+        temperatures = adaptive_temperatures(Machine.of(model.state_))
     configuration = {
         "n_chains": chains,
         "betas": temperatures,
@@ -235,7 +235,7 @@ class Evaluating(Kind):
             if asked["reverse"]:
                 reverse = estimate(arrays["reverse_log_weight"], len(asked["betas"]), reverse=True)
             if asked["ladder"]:
-                ladder = ladder_estimate(Machine.of(model), *(arrays[name] for name in LADDER_ARRAYS))
+                ladder = ladder_estimate(Machine.of(model.state_), *(arrays[name] for name in LADDER_ARRAYS))
             if asked.get("thermodynamics"):
                 thermal = moments(asked["betas"], *(arrays[name] for name in THERMAL_ARRAYS))
         if asked.get("n_draws"):

@@ -22,7 +22,7 @@ def machine(strength: float = 1.5) -> RBM:
 
 
 def placed(model: RBM | DBM) -> list[float]:
-    return adaptive_temperatures(Machine.of(model))
+    return adaptive_temperatures(Machine.of(model.state_))
 
 
 ENDS = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), random_state=0)
@@ -33,12 +33,12 @@ ENDS = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), ra
     ("place", "times", "uneven"), [(adaptive_temperatures, 2, ENDS), (adaptive_replicas, 1, machine(3.0))]
 )
 def test_temperatures_rise_from_0_to_1_and_are_more_where_more_happens(place: Any, times: int, uneven: RBM) -> None:
-    few, many = (place(Machine.of(machine(strength))) for strength in (0.2, 3.0))
+    few, many = (place(Machine.of(machine(strength).state_)) for strength in (0.2, 3.0))
     for found in (few, many):
         assert (found[0], found[-1]) == (0.0, 1.0)
         assert all(low < high for low, high in itertools.pairwise(found))
     assert len(many) > times * len(few)
-    steps = np.diff(place(Machine.of(uneven)))
+    steps = np.diff(place(Machine.of(uneven.state_)))
     assert steps.max() > 2 * steps.min()
 
 
