@@ -122,20 +122,17 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         names, features = column_names(X), kind_of(self.visible, "visible", hidden=False)
         X = checked_rows(X, within=features.within, missing=True, owner=type(self).__name__)
-        labels = _labels(y, X.shape[0])
-        listed = labels.tolist()
-        known = sorted(set(listed))
-        if len(known) < 2:
-            raise ValueError(f"y must have labels of at least two classes, got {len(known)} class")
+        classes, numbers = host_namespace().unique_inverse(_labels(y, X.shape[0]))
+        if len(classes) < 2:
+            raise ValueError(f"y must have labels of at least two classes, got {len(classes)} class")
         parts = features.parts if isinstance(features, Mixed) else ((features, int(X.shape[1])),)
-        machine = self._machine(Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)]).name)
-        loss = partial(label_loss, n_classes=len(known))
+        machine = self._machine(Mixed([*parts, (kind_of(f"categorical:{len(classes)}"), 1)]).name)
+        loss = partial(label_loss, n_classes=len(classes))
         trainer = Trainer(machine, likelihood=checked_number(self.generative, "generative"), also=loss)
-        numbers = {label: float(number) for number, label in enumerate(known)}
-        xp, dtype = array_namespace(X), float_dtype(X)
-        column = asarray([[numbers[label]] for label in listed], xp, dtype)
+        dtype = float_dtype(X)
+        column = asarray(numbers[:, None], array_namespace(X), dtype)
         trainer.fit(B.concatenate([B.cast(X, dtype), column], axis=1), sample_weight)
-        self._keep(machine, host_namespace().asarray(known, dtype=labels.dtype), names)
+        self._keep(machine, classes, names)
         return self
 
     def _machine(self, visible: str) -> RBM:

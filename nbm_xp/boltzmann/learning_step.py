@@ -129,16 +129,13 @@ def record_sums(learner: Learner, rows: int | None) -> tuple[list[Array], list[A
     updates += phase.go_on(drawn, states)
     counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state: gives the tape a known length
     first = drawn[0].shape[0]  # index of the first row of data
-    besides = None
-    if learner.also is not None:
-        besides = learner.scaled(learner.also(parameters, data, counts[first:]))
     whole = with_means(parameters, states)
     sums = learner.moments([state[first:, :] for state in whole], counts[first:])
     scaled = learner.scaled(counts)
     slopes = gradients(parameters, whole, scaled if learner.likelihood == 1.0 else learner.likelihood * scaled)
-    if besides is not None:
-        also = B.gradients(besides, list(parameters))
-        slopes = [one + other for one, other in zip(slopes, also, strict=True)]
+    if learner.also is not None:
+        loss = learner.scaled(learner.also(parameters, data, counts[first:]))
+        slopes = [one + other for one, other in zip(slopes, B.gradients(loss, list(parameters)), strict=True)]
     return [given, sample_weights], [*slopes, *sums], updates
 
 

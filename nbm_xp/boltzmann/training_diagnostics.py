@@ -97,9 +97,8 @@ class TrainingDiagnostics:
             return int(self.model.n_iter)
         if not self.model.diagnostics:
             return 0
-        affordable = max(
-            self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose) or self._held_out is not None)
-        )
+        once = bool(self.model.verbose) or self._held_out is not None  # at least
+        affordable = max(self._steps // (_SHARE * _SHORTEST), int(once))
         return min(affordable, _MOST_TIMES, int(self.model.n_iter))
 
     @property
