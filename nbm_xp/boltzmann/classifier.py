@@ -17,14 +17,14 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines import Array, RandomState, Rows
-from nbm_xp.machines.estimators import Estimator, check_names, column_names, describe_rows
+from nbm_xp.machines.estimators import check_names, column_names, describe_rows
 from nbm_xp.machines.minibatches import is_missing
 from nbm_xp.machines.rows import checked_rows
 from nbm_xp.machines.units import Mixed, kind_of
@@ -44,7 +44,7 @@ _OWN = ("visible", "generative")  # hyperparameters that are not passed to the m
 
 
 @dataclass(eq=False, repr=False)
-class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+class RBMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier: a restricted Boltzmann machine that learns features and labels together.
 
     Parameters
@@ -143,7 +143,10 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _keep(self, machine: RBM, classes: Array, names: Sequence[str] | None) -> None:
         self.rbm_, self.classes_ = machine, classes
         self.n_features_in_ = machine.n_features_in_ - 1
-        self._name_features(names)
+        if names is not None:
+            self.feature_names_in_ = host_namespace().asarray(list(names), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def predict_proba(self, X: Rows) -> Array:
         """Return the probability of each class given the features: exact, unless values are missing.
@@ -193,7 +196,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def _scores(self, X: Rows) -> Array:
         """Return the log-probability of rows and each class, up to a constant for each row."""
         check_is_fitted(self)
-        check_names(self._features_in, X)
+        check_names(getattr(self, "feature_names_in_", None), X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, missing=True, owner=type(self).__name__)
         self.rbm_.state_.same_library(X)
@@ -222,7 +225,8 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         path : path-like
         """
         check_is_fitted(self)
-        learned = {"classes": self.classes_.tolist(), "names": self._features_in}
+        names = getattr(self, "feature_names_in_", None)
+        learned = {"classes": self.classes_.tolist(), "names": None if names is None else names.tolist()}
         self.rbm_.state_.save(path, plain_params(self) | learned, kind=type(self).__name__)
 
     @classmethod

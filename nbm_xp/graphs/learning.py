@@ -17,9 +17,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, Self
 
+from sklearn.base import BaseEstimator
+
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import TrainingWarning
-from nbm_xp.machines.estimators import Estimator
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import host_namespace, to_numpy
 from nbm_xp.namespace.errors import check_choice, check_flag, checked_number, positive_int
@@ -36,9 +37,11 @@ TRAININGS: Final = ("pseudo_likelihood", "pcd", "ptt", "exact")  # values of `tr
 LEAST_STEPS: Final = 200
 TINY: Final = 1e-12  # frequencies below this value are rounding errors of 0
 SETTLING: Final = 20  # sweeps before the first step
+# Settings of metadata requests and of `set_output`, which scikit-learn's `clone` copies, too
+REQUESTED: Final = ("_metadata_request", "_sklearn_output_config")
 
 
-class Learning(EnergyModel, Estimator):
+class Learning(EnergyModel, BaseEstimator):  # type: ignore[misc]
     """A machine that learns its couplings and fields from states; see `GraphMachine` for the parameters."""
 
     def __init__(
@@ -72,7 +75,8 @@ class Learning(EnergyModel, Estimator):
         unknown = sorted(params.keys() - known)
         if unknown:
             raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}: it has {list(known)}")
-        self.__dict__ = type(self)(**(known | params)).__dict__ | self._requested()
+        requested = {name: value for name, value in vars(self).items() if name in REQUESTED}
+        self.__dict__ = type(self)(**(known | params)).__dict__ | requested
         return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, resume: bool = False) -> Self:

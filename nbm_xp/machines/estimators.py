@@ -1,4 +1,4 @@
-"""The base class of estimators, and the names of the columns of tables."""
+"""The names of the columns of tables, and tags of estimators."""
 
 from __future__ import annotations
 
@@ -47,33 +47,6 @@ def check_names(known: Sequence[str] | None, X: Any) -> None:
     holder = BaseEstimator()
     holder.feature_names_in_ = host_namespace().asarray(list(known), dtype=object)
     validate_data(holder, X, reset=False, skip_check_array=True)
-
-
-_REQUESTED = ("_metadata_request", "_sklearn_output_config")  # also copied by scikit-learn's `clone`
-
-
-class Estimator(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator whose fitted state is more than a dictionary of attributes."""
-
-    n_features_in_: int
-    feature_names_in_: Any
-
-    @property
-    def _features_in(self) -> list[str] | None:
-        """The names of the columns of the training data; None if there are none."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
-
-    def _name_features(self, names: Sequence[str] | None) -> None:
-        """Set or delete `feature_names_in_`."""
-        if names is not None:
-            self.feature_names_in_ = host_namespace().asarray(list(names), dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _requested(self) -> dict[str, Any]:
-        """Return the settings of `set_output` and of metadata requests."""
-        return {name: value for name, value in vars(self).items() if name in _REQUESTED}
 
 
 def describe_rows(tags: Any, visible: Any) -> Any:
