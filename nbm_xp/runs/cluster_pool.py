@@ -45,7 +45,7 @@ class ClusterPool:
     def __init__(self, connection: Connection, cluster: Any = None, workers: int = 0) -> None:
         self._connection = connection
         self._cluster = cluster
-        self._settings = contextlib.ExitStack()
+        self._opened = contextlib.ExitStack()
         self._workers = workers
         self._distributed = need("distributed")
         self._run = uuid.uuid4().hex[:6]
@@ -59,8 +59,8 @@ class ClusterPool:
     def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str, patience: float) -> ClusterPool:
         """Start a cluster on this machine, with one thread per worker."""
         distributed = need("distributed")
-        with contextlib.ExitStack() as settings:
-            settings.enter_context(dask.config.set(_LOCAL))
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(dask.config.set(_LOCAL))  # Dask reads it when a worker dies
             # All services listen on the loopback address, the dashboard at any free port unless one is given.
             cluster = distributed.LocalCluster(
                 n_workers=count,
@@ -70,9 +70,10 @@ class ClusterPool:
                 host="127.0.0.1",
                 dashboard_address=dashboard_address,
             )
+            opened.callback(cluster.close)
             client = distributed.Client(cluster, set_as_default=False, direct_to_workers=True)
             pool = cls(Connection(client, None, patience), cluster, count)
-            pool._settings = settings.pop_all()  # Dask reads it when a worker dies
+            pool._opened = opened.pop_all()
         return pool
 
     @property
@@ -264,9 +265,7 @@ class ClusterPool:
     def close(self) -> None:
         """See `ThreadPool`."""
         self._connection.client.close()
-        if self._cluster is not None:
-            self._cluster.close()
-        self._settings.close()
+        self._opened.close()
 
 
 class _Caller:
