@@ -379,20 +379,19 @@ def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable
     """Create a directory under a temporary name, rename it when its files are on disk; return the open lock file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     _sweep_beside(place)
-    lock_file: Any = None
-    try:
-        with replacing_folder(place) as part:
-            part.mkdir()
-            lock_file = locked(part / _LOCK)
-            _write_inputs(part, about, model, save)
-            with contextlib.suppress(FileNotFoundError):
-                place.rmdir()  # an empty one
-    except BaseException as error:
-        if lock_file is not None:
-            lock_file.close()
-        if not isinstance(error, OSError) or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
+    with contextlib.ExitStack() as opened:
+        try:
+            with replacing_folder(place) as part:
+                part.mkdir()
+                lock_file = opened.enter_context(locked(part / _LOCK))
+                _write_inputs(part, about, model, save)
+                with contextlib.suppress(FileNotFoundError):
+                    place.rmdir()  # an empty one
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
+        opened.pop_all()  # the lock is held until the run is closed
     return lock_file
 
 
