@@ -1,7 +1,7 @@
 """Options shared by several commands, and options made from parameters of the library, by the same names.
 
-The default and help of the latter are the parameter's default and the first sentence of its documentation; the class or
-function validates the values.
+The default and help of the latter are the parameter's default and the first sentence of its documentation, besides what
+None means; the class or function validates the values.
 """
 
 from __future__ import annotations
@@ -115,15 +115,16 @@ def _plain(annotation: Any) -> Any:
 
 @functools.cache
 def _documented(source: Callable[..., Any]) -> dict[str, str]:
-    """Return the first sentence and the choices of each parameter in a numpydoc docstring."""
+    """Return the first sentence, the default and the choices of each parameter in a numpydoc docstring."""
     section = (inspect.getdoc(source) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section):
         head, _, text = entry.partition("\n")
-        sentence = re.split(r"(?<=\.) ", " ".join(text.split()).replace("``", ""))[0]
+        first, *others = re.split(r"(?<=\.) ", " ".join(text.split()).replace("``", ""))
+        sentences = [first, *(each for each in others if each.startswith("Defaults to"))]
         choices = re.search(r"\{(.*)\}", head)
-        sentence += f" One of {choices[1]}." if choices else ""
-        found |= dict.fromkeys(head.partition(" : ")[0].split(", "), sentence)
+        sentences += [f"One of {choices[1]}."] if choices else []
+        found |= dict.fromkeys(head.partition(" : ")[0].split(", "), " ".join(sentences))
     return found
 
 

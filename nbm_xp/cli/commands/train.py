@@ -28,9 +28,9 @@ EXAMPLES = (
 )
 _IDENTITY = 0.8  # share of equal sites at which two sequences share one weight
 _NO_END = 1_000_000_000
-_MODEL, _LEARNING = "The model", "How it learns"
+_MODEL, _LEARNING, _RUN = "The model", "How it learns", "The run"
 
-_model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEARNING, "The run"))
+_model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEARNING, _RUN))
 
 
 @options.with_options_of(RBM, "n_components", "visible", "hidden", title=_MODEL)
@@ -40,6 +40,7 @@ _model_option, _learning_option, _run_option = map(options.panel, (_MODEL, _LEAR
 )  # fmt: skip
 @options.with_options_of(SGD, title=_LEARNING)
 @options.with_options_of(TrainingMethod, "centred", title=_LEARNING)
+@options.with_options_of(runs.train, "checkpoint_every", title=_RUN)
 @options.with_options_of(options.Where)
 def train(
     context: typer.Context,
@@ -63,9 +64,6 @@ def train(
             min=0.0,
             max=1.0,
         ),
-    ] = None,
-    checkpoint_every: Annotated[
-        int | None, _run_option("Epochs between checkpoints; one a minute by default.", min=1)
     ] = None,
     project: Annotated[
         bool,
@@ -102,7 +100,7 @@ def train(
         raise InputError("--identity is for sequences, and --data has none")
     if letters is not None and identity is None:
         identity = _IDENTITY
-    where = options.where_in(learning)
+    where, checkpoint_every = options.where_in(learning), learning.pop("checkpoint_every")
     model = _machine(learning | {"training": training}, rows, layers, hours, seed, given("schedule"))
     notes = {
         "data": inputs.absolute(data),
