@@ -23,7 +23,7 @@ EXAMPLES = (
 )
 
 
-@options.with_options_of(runs.evaluate, "n_sweeps", "checkpoint_every", "chunks")
+@options.with_options_of(runs.evaluate, "reverse", "n_sweeps", "checkpoint_every", "chunks")
 @options.with_options_of(options.Where)
 def evaluate(
     context: typer.Context,
@@ -34,13 +34,6 @@ def evaluate(
     threshold: options.Threshold = None,
     n_chains: Annotated[int, typer.Option(min=2, help="Chains of the annealing: error bars come from them.")] = 100,
     n_temperatures: Annotated[int, typer.Option(min=2, help="Temperatures that each chain goes through.")] = 1000,
-    reverse: Annotated[
-        bool | None,
-        typer.Option(
-            "--reverse/--no-reverse",
-            help="Also anneal in reverse, for a bound from above; by default of models with a ladder.",
-        ),
-    ] = None,
     out: Annotated[
         pathlib.Path | None, typer.Option(parser=options.path, help="The run's directory; without it, nothing is kept.")
     ] = None,
@@ -52,7 +45,7 @@ def evaluate(
     """Estimate a model's partition function by annealed importance sampling, and exactly if the model is small."""
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
-    if options.is_given(context, "n_sweeps") and not reverse:
+    if options.is_given(context, "n_sweeps") and not asked["reverse"]:
         raise InputError("--n-sweeps is for chains in reverse: --reverse")
     if out is not None:
         inputs.check_new_run(out)
@@ -63,7 +56,7 @@ def evaluate(
         place = pathlib.Path(nowhere) / "run" if out is None else out
         about = {"model": str(model), "data": data} | ({"run": None} if out is None else {})
         work = functools.partial(
-            runs.evaluate, machine, place, rows, n_chains=n_chains, n_temperatures=n_temperatures, reverse=reverse,
-            library=library, random_state=seed, **asked,
+            runs.evaluate, machine, place, rows, n_chains=n_chains, n_temperatures=n_temperatures, library=library,
+            random_state=seed, **asked,
         )  # fmt: skip
         compute_run("evaluating", place, work, as_json, where, unit=UNITS["evaluate"], about=about)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp import runs
+from nbm_xp.graphs import GraphMachine
 
 from .. import inputs
 from ..output import InputError
@@ -21,6 +22,7 @@ EXAMPLES = (
 )
 
 
+@options.with_options_of(GraphMachine.sample, "n_sweeps", "burn_in", "rule", burn_in=200)
 @options.with_options_of(runs.measure_lattice, "n_chains", "coupling", "periodic", "checkpoint_every")
 @options.with_options_of(options.Where)
 def lattice(
@@ -31,11 +33,6 @@ def lattice(
     temperatures: Annotated[
         str, typer.Option(help="Temperatures: low:high:count, or numbers with commas between.")
     ] = "2.0:2.6:13",
-    n_sweeps: Annotated[int, typer.Option(min=2, help="Sweeps that are measured, at each temperature.")] = 1000,
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before those.")] = 200,
-    rule: Annotated[
-        str, typer.Option(help="How spins are drawn anew: heat_bath, metropolis, wolff or swendsen_wang.")
-    ] = "heat_bath",
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -48,10 +45,8 @@ def lattice(
     lengths, points = inputs.whole_numbers(size, "--size"), _temperatures(temperatures)
     inputs.check_new_run(out)
     where = options.where_in(asked)
-    measure = functools.partial(
-        runs.measure_lattice, out, lengths * 2 if len(lengths) == 1 else lengths, points, n_sweeps=n_sweeps,
-        burn_in=burn_in, rule=rule, library=library, random_state=seed, **asked,
-    )  # fmt: skip
+    shape = lengths * 2 if len(lengths) == 1 else lengths
+    measure = functools.partial(runs.measure_lattice, out, shape, points, library=library, random_state=seed, **asked)
     compute_run("measuring", out, measure, as_json, where, unit=UNITS["transition"])
 
 
