@@ -121,7 +121,7 @@ def _documented(source: Callable[..., Any]) -> dict[str, str]:
     for entry in re.split(r"\n(?=\S)", section):
         head, _, text = entry.partition("\n")
         first, *others = re.split(r"(?<=\.) ", " ".join(text.split()).replace("``", ""))
-        sentences = [first, *(each for each in others if each.startswith("Defaults to"))]
+        sentences = [first, *(each for each in others if each.startswith(("Defaults to", "By default")))]
         choices = re.search(r"\{(.*)\}", head)
         sentences += [f"One of {choices[1]}."] if choices else []
         found |= dict.fromkeys(head.partition(" : ")[0].split(", "), " ".join(sentences))

@@ -26,15 +26,13 @@ EXAMPLES = (
 
 
 @options.with_options_of(runs.sample, "n_chains", "n_draws", "thin", "burn_in", "checkpoint_every", "chunks")
+@options.with_options_of(runs.projected, "sweep_seconds")
 @options.with_options_of(options.Where)
 def project(
     context: typer.Context,
     model: options.Model = pathlib.Path("run"),
     layers: Annotated[
         str | None, typer.Option(help="In place of a model: units of each layer, visible ones first, binary: 784,500.")
-    ] = None,
-    sweep_seconds: Annotated[
-        float | None, typer.Option(min=0.0, help="Processor time of a sweep of a chain; by default it is measured.")
     ] = None,
     library: options.Library = None,
     as_json: options.Json = False,
@@ -44,8 +42,7 @@ def project(
     if layers is not None and options.is_given(context, "model"):
         raise InputError("--layers is in place of --model")
     machine = inputs.read_model(model, library) if layers is None else _of_layers(layers)
-    where = options.where_in(asked)
-    print_projection(runs.sample, machine, where, as_json, library=library, sweep_seconds=sweep_seconds, **asked)
+    print_projection(runs.sample, machine, options.where_in(asked), as_json, library=library, **asked)
 
 
 def print_projection(run: Callable[..., Any], model: Any, where: Any, as_json: bool, **asked: Any) -> None:
