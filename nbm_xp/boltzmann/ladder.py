@@ -31,7 +31,7 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 
 from .bridging import LadderEstimate, bennett, disagreement, overlap
 from .chains import Chains, Machine, States, beside, in_order
-from .energy import Parameters, decoded, free_energy, local_field, log_partition_without_weights, sweep
+from .energy import Parameters, decoded, encoded, free_energy, local_field, log_partition_without_weights, sweep
 from .partition import constant
 from .recording import Form, Recorded, State
 
@@ -84,8 +84,11 @@ class Replicas(Protocol):
     def pairs(self) -> int:
         """Number of pairs of neighbours."""
 
-    def compared(self, state: State, partners: Array, chains: int) -> Compared:
-        """Return `up` and `down` of a `Move`, and a function from exchanges to local fields of marginalised layers."""
+    def compared(self, own: State, offered: State, partners: Array) -> Compared:
+        """Return `up` and `down` of a `Move`, and a function from exchanges to local fields of marginalised layers.
+
+        `own` are the states of each machine, and `offered` those of its partner.
+        """
 
     def local_field(self, layer: int, state: Sequence[Array]) -> Array:
         """Return the local field of a layer in each machine."""
@@ -114,12 +117,19 @@ def moved(replicas: Replicas, state: Sequence[Array], turn: Array, chains: int, 
     partners = B.cast(constant([float(number) for number in range(pairs + 1)], dtype) + lower - higher, "int32")
     xp = array_namespace(partners)
     now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-    up, down, known_after = replicas.compared(now, partners, chains)
+    # States of categorical units are longer than their decoded values, of which taking the partners' is fast.
+    offered = [
+        None
+        if mine is None
+        else encoded(replicas.top, layer, xp.take(decoded(replicas.top, layer, mine), partners, axis=0))
+        for layer, mine in enumerate(now)
+    ]
+    up, down, known_after = replicas.compared(now, offered, partners)
     chance = B.exp(B.minimum(-(up + down), 0.0))
     swap = B.cast(B.less(B.random_uniform((pairs, chains), dtype=dtype, rng=rng), chance), dtype) * paired[:, None]
     none = swap[:1, :] * 0
     swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, None, :] > 0
-    now = [None if mine is None else xp.where(swapped, xp.take(mine, partners, axis=0), mine) for mine in now]
+    now = [None if mine is None else xp.where(swapped, other, mine) for mine, other in zip(now, offered, strict=True)]
     known = known_after(swapped)
 
     def field(layer: int, states: Sequence[Array]) -> Array:
@@ -147,20 +157,16 @@ class Ladder:
     top: Parameters
     pairs: int
 
-    def compared(self, state: State, partners: Array, chains: int) -> Compared:
-        """See `Replicas`: each machine evaluates its own states and its partner's, side by side."""
-        xp = array_namespace(partners)
-        both = [
-            None if mine is None else B.concatenate([mine, xp.take(mine, partners, axis=0)], axis=2) for mine in state
-        ]
-        inputs = {layer: self.local_field(layer, both) for layer in self.top.topology.marginalised}
-        energies = self._free_energy(both, inputs)
-        own, foreign = energies[:, :chains], energies[:, chains:]
+    def compared(self, own: State, offered: State, partners: Array) -> Compared:
+        """See `Replicas`."""
+        layers, xp = self.top.topology.marginalised, array_namespace(partners)
+        fields, foreign = ({layer: self.local_field(layer, states) for layer in layers} for states in (own, offered))
+        here, there = self._free_energy(own, fields), self._free_energy(offered, foreign)
 
         def known_after(swapped: Array) -> dict[int, Array]:
-            return {layer: xp.where(swapped, x[:, :, chains:], x[:, :, :chains]) for layer, x in inputs.items()}
+            return {layer: xp.where(swapped, foreign[layer], fields[layer]) for layer in layers}
 
-        return foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :], known_after
+        return there[1:, :] - here[:-1, :], there[:-1, :] - here[1:, :], known_after
 
     def local_field(self, layer: int, state: Sequence[Array]) -> Array:
         """Return the local field of a layer in each machine."""

@@ -63,17 +63,17 @@ class Tempered:
         """Number of temperatures minus 1."""
         return int(self.betas.shape[0]) - 1
 
-    def compared(self, state: State, partners: Array, chains: int) -> Compared:
+    def compared(self, own: State, offered: State, partners: Array) -> Compared:
         """See `Replicas`: local fields at two temperatures are combinations of the same parts, which are exchanged."""
         xp = array_namespace(partners)
         there = xp.take(self.betas, partners, axis=0)
-        gain, fields = self.path.log_ratio(there, self.betas, state)
+        gain, fields = self.path.log_ratio(there, self.betas, own)
 
         def known_after(swapped: Array) -> dict[int, Array]:
-            def own(part: Array) -> Array:
+            def after(part: Array) -> Array:
                 return None if part is None else xp.where(swapped, xp.take(part, partners, axis=0), part)
 
-            return {layer: self.path.mixed(self.betas, (own(low), own(high))) for layer, (low, high) in fields.items()}
+            return {layer: self.path.mixed(self.betas, tuple(map(after, parts))) for layer, parts in fields.items()}
 
         return -gain[:-1, :], -gain[1:, :], known_after
 
