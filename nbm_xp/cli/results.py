@@ -113,32 +113,24 @@ def _measured(found: Found) -> list[str]:
 def _evaluated(found: Found) -> list[Table]:
     """Return the table of an evaluation: each estimate of log Z, and the mean log-likelihood with it."""
     mean, has_rows = found["mean_log_likelihood"], found["n_rows"] > 0
-    chains = f"of {found['n_chains']:,}"
     shown = Table(box=None, pad_edge=False)
     names = ["AIS temperatures", "log Z", "3 s.e. below", "above", "even chains"]
     for name in (*names, *(["log-likelihood ≥" if found["lower_bound"] else "log-likelihood"] if has_rows else [])):
         shown.add_column(name, justify="right", no_wrap=True)
 
-    def row(label: str, log_z: float | None, bounds: Sequence[float | None] = (), even: str = "") -> None:
-        """Add a row; its mean log-likelihood is computed from that for the best log Z."""
-        said = [signed(value, 2) for value in bounds] or ["", ""]
-        known = None not in (mean, log_z, found["log_z"])
-        of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if has_rows else []
-        shown.add_row(label, signed(log_z, 2), *said, even, *of_rows)
-
-    def estimated(label: str, estimate: Found, even: str = "") -> None:
-        row(label, estimate["log_z"], [estimate["log_z_low"], estimate["log_z_high"]], even)
-
+    rows: list[tuple[str, Found, str]] = []
     for name, words in (("ais", ""), ("reverse", " in reverse")):
         if estimate := found[name]:
-            even = f"{signed(estimate['effective_runs'])} {chains}"
-            estimated(f"{estimate['n_temperatures']:,}{words}", estimate, even)
-    if found["ladder"]:
-        estimated("ladder", found["ladder"])
-    if found["given"] is not None:
-        row("given", found["given"])
-    if found["exact"] is not None:
-        row("exact", found["exact"])
+            even = f"{signed(estimate['effective_runs'])} of {found['n_chains']:,}"
+            rows.append((f"{estimate['n_temperatures']:,}{words}", estimate, even))
+    rows += [("ladder", found["ladder"], "")] if found["ladder"] else []
+    rows += [(name, {"log_z": found[name]}, "") for name in ("given", "exact") if found[name] is not None]
+    for label, estimate, even in rows:
+        log_z = estimate["log_z"]
+        bounds = [signed(estimate[name], 2) if name in estimate else "" for name in ("log_z_low", "log_z_high")]
+        known = None not in (mean, log_z, found["log_z"])  # the mean is that for the best log Z
+        of_rows = [signed(mean + found["log_z"] - log_z if known else None, 2)] if has_rows else []
+        shown.add_row(label, signed(log_z, 2), *bounds, even, *of_rows)
     return [shown]
 
 
