@@ -32,10 +32,6 @@ __all__ = [
     "sherrington_kirkpatrick", "specific_heat", "strip_energy", "strip_log_partition",
 ]  # fmt: skip
 
-register_core_kernels(
-    "graphs",
-    f"{__name__}.compiled",
-    ("Bricks", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
-)
+register_core_kernels("graphs", f"{__name__}.compiled")
 
 public_names(globals())

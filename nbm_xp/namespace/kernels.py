@@ -85,7 +85,7 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
     _KERNELS[name, library] = function
 
 
-def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
+def register_core_kernels(part: str, module: str, names: Iterable[str] = ()) -> None:
     """Register functions of a module as NumPy's kernels of the operations ``part.name``, if there is a compiled core.
 
     Without a core, the first look-up of one of them issues a warning.
@@ -96,14 +96,14 @@ def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
         First part of the operations' names.
     module : str
         Module with functions named after the second parts of the names.
-    names : iterable of str
-        Second parts of the names.
+    names : iterable of str, optional
+        Second parts of the names; by default all that are known of this first part.
 
     Examples
     --------
     >>> register_core_kernels("graphs", "nbm_xp.graphs.compiled", ["Bricks"])
     """
-    for name in names:
+    for name in names or _REGISTERED[part].split():
         if core.functions:
             register_kernel(f"{part}.{name}", "numpy", f"{module}:{name}")
         else:
