@@ -113,8 +113,6 @@ class EnergyModel:
     def layout(self) -> Layout:
         """Units in the order of a sweep, with their neighbours; computed lazily for a lattice."""
         if self._layout is None:
-            if isinstance(self.graph, Lattice):
-                self.graph.check_in_memory()
             self._layout = laid_out(self.graph, self.coupling_parameters, self.unit_fields, self.factor_units)
         return self._layout
 

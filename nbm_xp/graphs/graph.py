@@ -317,6 +317,7 @@ class Lattice(Graph):
     @cached_property
     def colours(self) -> Array:
         """Colour of each unit."""
+        self.check_in_memory()
         host = host_namespace()
         found = host.zeros((), dtype=host.uint8)
         for n, odd in zip(self.shape, odd_rings(self.shape, self.periodic), strict=True):
