@@ -6,7 +6,7 @@ They give the same bits as the portable functions of `nbm_xp.graphs`, which are 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -58,17 +58,6 @@ def colours(begins: Array, neighbours: Array) -> tuple[Any, tuple[int, int] | No
     return found, (min(unit, int(neighbours[place])), max(unit, int(neighbours[place])))
 
 
-class _Loops(NamedTuple):
-    """Arguments of the loops: couplings, in the order of runs if there are runs, and as small multiples if possible."""
-
-    couplings: Array
-    multiples: Array
-    runs: Array
-    unit: float
-    most: int
-    stride: int
-
-
 def _along_runs(layout: Layout) -> tuple[Array, Array]:
     """Return couplings in the order of runs, and the runs, if these are long; else the couplings, and no runs."""
     kept = layout.kept.get("runs")
@@ -82,8 +71,16 @@ def _along_runs(layout: Layout) -> tuple[Array, Array]:
     return kept
 
 
-def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
-    """Return the arguments of the loops for a layout; they are cached. Runs are used for a single chain only."""
+def _loops_of(layout: Layout, values: Units, single: bool) -> tuple[Array, Array, Array, float, int, int]:
+    """Return the arguments of the loops for a layout; they are cached. Runs are used for a single chain only.
+
+    Returns
+    -------
+    couplings, multiples, runs : arrays
+        Couplings, in the order of runs if there are runs, and as small multiples of `unit`; empty if impossible.
+    unit, most, stride : float, int, int
+        Largest sum of multiples, and distance of the sums.
+    """
     kept = layout.kept.get(("loops", values, single))
     if kept is not None:
         return kept  # type: ignore[no-any-return]
@@ -98,9 +95,8 @@ def loops_of(layout: Layout, values: Units, single: bool) -> _Loops:
         multiples = NO_MULTIPLES
     # all sums have the same parity: every second level does not occur
     odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == most % 2).all()
-    loops = _Loops(couplings, multiples, runs, unit, most, 2 if odd else 1)
-    layout.kept["loops", values, single] = loops
-    return loops
+    kept = layout.kept["loops", values, single] = couplings, multiples, runs, unit, most, 2 if odd else 1
+    return kept
 
 
 def table_of(
@@ -139,10 +135,11 @@ def _rule_of(layout: Layout, values: Units, rule: str, beta: Array, single: bool
     """Return couplings, multiples, runs, levels and table for a rule; arrays that do not apply are empty."""
     if values.is_categorical:
         return np.ravel(layout.couplings), NO_MULTIPLES, _NO_RUNS, NO_LEVELS, NO_LEVELS
-    loops, levels = loops_of(layout, values, single), (NO_LEVELS, NO_LEVELS)
-    if loops.multiples.size:
-        levels = table_of(loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta)
-    return loops.couplings, loops.multiples, loops.runs, *levels
+    couplings, multiples, runs, unit, most, stride = _loops_of(layout, values, single)
+    levels = NO_LEVELS, NO_LEVELS
+    if multiples.size:
+        levels = table_of(most, stride, unit, layout.fields[0], values, rule == "metropolis", beta)
+    return couplings, multiples, runs, *levels
 
 
 def sweeps(
