@@ -204,4 +204,4 @@ def adaptive_replicas(machine: Machine) -> list[float]:
         shares = chains.counted(states, 0, _SETTLING, _COUNTED)[1]
         shares = host.mean(asarray(to_numpy(shares), host, "float64"), axis=1)
         betas = laid_out(host.asarray(betas), distances(shares), _ACCEPTANCE).tolist()
-    return list(betas)
+    return betas

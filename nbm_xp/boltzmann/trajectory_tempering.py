@@ -213,8 +213,7 @@ class TemperedChains(NegativePhase):
         """Add the current machine to the ladder, or the mean of two neighbours that are too far apart."""
         if number % EVERY:
             return False
-        accepted = [float(share) for share in to_numpy(self.arrays[f"{LADDER}accepted"].value)]
-        alone = [float(share) for share in to_numpy(self.arrays[f"{LADDER}alone"].value)]
+        accepted, alone = (to_numpy(self.arrays[LADDER + name].value).tolist() for name in ("accepted", "alone"))
         apart = [pair for pair, share in enumerate(accepted) if share < _FAR or alone[pair] > _LONELY]
         if accepted[-1] < _LEAST or alone[-1] > _LONELY:
             self._insert(len(accepted), 0.0)
