@@ -26,7 +26,7 @@ from nbm_xp.graphs.chain_groups import ChainGroup, Schedule, Step
 from nbm_xp.graphs.chains import Chains, Start
 from nbm_xp.graphs.graph import Lattice, finite
 from nbm_xp.machines import Array
-from nbm_xp.namespace import default_namespace, library_name, to_numpy
+from nbm_xp.namespace import default_namespace, library_name
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.rng import hashed_seed
 
@@ -119,14 +119,11 @@ class TransitionJob(Job):
         group = ChainGroup(
             machine.n_units, machine.units, self.rule, hashed_seed(self.seed), block.offset, betas, SERIES
         )
-        chains, rows = Chains(machine, Start(group, first, states), self.library), [np.zeros((0, group.columns))]
-        chains.step(count - len(seen))
-        for _ in seen:
-            chains.step()
-            rows.append(to_numpy(chains.measured()))
-        columns = np.concatenate(rows)
-        found = np.stack([group.series(name, columns) for name in SERIES])
-        return chains.rows(), np.concatenate([measured, found], axis=-1)
+        chains = Chains(machine, Start(group, first, states), self.library)
+        found = chains.observed(Schedule(first, count - len(seen), len(seen), 1))
+        if seen:
+            measured = np.concatenate([measured, np.stack([found[name][1] for name in SERIES])], axis=-1)
+        return found["state"][1], measured
 
 
 def measured_at(machine: GraphMachine, temperature: float, energy: Array, size: Array) -> dict[str, float | None]:
