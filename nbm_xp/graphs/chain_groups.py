@@ -185,6 +185,12 @@ class ChainGroup:
             float64 = dtype_of(xp, "float64")
             return xp.concat([xp.reshape(xp.astype(x, float64), (1, -1)) for x in found], axis=1)
 
+    def long_name(self, name: str) -> str:
+        """Return the long name of a series."""
+        if self.kind.is_categorical and name != "energy":
+            return "order parameter: 0 where all values are as frequent, 1 where there is one alone"
+        return SERIES[name]
+
     def series(self, name: str, columns: Array) -> Array:
         """Compute a series, per unit, of shape (chains or pairs, sweeps), from measurements.
 
@@ -213,10 +219,8 @@ def series_variables(groups: Sequence[ChainGroup], columns: Sequence[Array]) -> 
     for name in groups[0].names:
         if name in SERIES:
             values = xp.concat([group.series(name, each) for group, each in zip(groups, columns, strict=True)])
-            what = SERIES[name]
-            if groups[0].kind.is_categorical and name != "energy":
-                what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
-            found[name] = (("pair" if name == "overlap" else "chain", "sweep"), values, about(what))
+            along = "pair" if name == "overlap" else "chain"
+            found[name] = (along, "sweep"), values, about(groups[0].long_name(name))
     return found
 
 

@@ -22,7 +22,6 @@ from nbm_xp.graphs.chains import Division, Index
 from nbm_xp.graphs.lattice_blocks import Couplings, LatticeDivision, divided
 from nbm_xp.graphs.lattice_sweeps import LatticeBlock
 from nbm_xp.graphs.measures import labels_of
-from nbm_xp.graphs.observables import SERIES
 from nbm_xp.graphs.shards import Shard, ShardDivision
 from nbm_xp.machines import Array
 from nbm_xp.machines.diagnostics import Report, report
@@ -177,7 +176,8 @@ class GraphJob(Job):
         found = [self.state]
         for name in self.names:
             along, chains = ("pair", len(self.betas) // 2) if name == "overlap" else ("chain", len(self.betas))
-            shape, attributes = (chains, len(self.schedule.seen)), {"long_name": SERIES[name], "coordinates": "sweep"}
+            shape, long_name = (chains, len(self.schedule.seen)), self.groups[0].long_name(name)
+            attributes = {"long_name": long_name, "coordinates": "sweep"}
             found.append(Stored(name, (along, "draw"), shape, shape, "float64", attributes))
         return found
 

@@ -108,6 +108,7 @@ def equal_to_run(whole: Any, found: Any) -> None:
     for name in map(str, found.data_vars):
         drawn = np.asarray(found[name].data.compute())  # xarray does not know arrays that are expressions
         np.testing.assert_array_equal(drawn.ravel(), whole[name].values.ravel(), err_msg=name)
+        assert found[name].attrs["long_name"] == whole[name].attrs["long_name"]
     assert found["state"].dtype == np.int8
 
 
