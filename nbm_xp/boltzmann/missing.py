@@ -59,9 +59,10 @@ class RowChains(Chains):
             count = min(at_once, offset + rows - first)
             given = self.given[0][first - self.first : first - self.first + count, :]
             results = [xp.zeros((count, width), dtype=dtype) for width in self.widths(n_sweeps)]
-            if any_missing(given):
-                chains = self.observing(array_namespace(given).repeat(given, self.per_row, axis=0))
-                chains.first = first * self.per_row
+            if is_lazy(array_namespace(given)) or any_missing(given):
+                repeated = array_namespace(given).repeat(given, self.per_row, axis=0)
+                chains = self.observing(repeated)
+                chains.first, chains.chunks = first * self.per_row, getattr(repeated, "chunks", [self.chunks])[0]
                 lacking = asarray(B.any(is_missing(given), axis=1, keepdims=True), xp, dtype)
                 results = [*chains.averages(count, n_sweeps), lacking]
             found.append(xp.concat(results, axis=1))
@@ -185,8 +186,12 @@ class MissingValuesMixin:
                [0., 0., 1.]])
         """
         state, units = self.state_, self.state_.topology.units[0]
-        rows = B.cast(state.checked_rows(X, missing=True), state.parameters.dtype)
-        means, spread = self._by_rows(rows, units.encoded, lambda X: self._conditional_means(X, 0, n_chains, n_sweeps))
+        rows = B.cast(state.checked_rows(X, missing=True, all_drawn=True), state.parameters.dtype)
+
+        def drawn(X: Array) -> list[Array]:
+            return self._conditional_means(X, 0, n_chains, n_sweeps)
+
+        means, spread = self._by_rows(rows, units.encoded, drawn, all_drawn=True)
         if not probabilities:
             means = array_namespace(rows, means).where(is_missing(rows), units.decoded(means), rows)
         return (means, spread) if errors else means
@@ -272,12 +277,19 @@ class MissingValuesMixin:
         return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, first, per_row, sweeps, lazy)
 
     def _by_rows(
-        self, X: Array, complete: Callable[[Array], Array], incomplete: Callable[[Array], list[Array]]
+        self,
+        X: Array,
+        complete: Callable[[Array], Array],
+        incomplete: Callable[[Array], list[Array]],
+        all_drawn: bool = False,
     ) -> tuple[Array, Array]:
-        """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others."""
+        """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others.
+
+        See `MachineState.checked_rows` for `all_drawn`.
+        """
         lazy, usual = is_lazy(array_namespace(X)), complete(X)
         never = is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
-        if never or (self.state_.is_tiled if lazy else not any_missing(X)):
+        if never or (self.state_.is_tiled and not all_drawn if lazy else not any_missing(X)):
             return usual, B.zeros_like(usual)
         values, errors, lacking = incomplete(X)
         xp = array_namespace(usual, values)

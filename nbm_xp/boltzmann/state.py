@@ -159,8 +159,11 @@ class MachineState:
         """Whether a parameter is a lazy array in several blocks, larger than a block of Dask."""
         return self.is_lazy and any(is_tiled(part.value) for part in self.parameters)
 
-    def checked_rows(self, X: Array, name: str = "X", *, missing: bool | str = False) -> Array:
-        """Return checked rows of visible units; with `missing`, values may be NaN, except in lazy rows if `is_tiled`.
+    def checked_rows(self, X: Array, name: str = "X", *, missing: bool | str = False, all_drawn: bool = False) -> Array:
+        """Return checked rows of visible units; with `missing`, values may be NaN.
+
+        Where parameters are tiled, lazy rows have no missing values, unless `all_drawn`: chains draw all rows, complete
+        or not.
 
         Raises
         ------
@@ -171,8 +174,8 @@ class MachineState:
         """
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
-        if missing and self.is_tiled and is_array(X) and is_lazy(array_namespace(X)):
-            missing = "in lazy rows where parameters are in tiles"
+        if missing and not all_drawn and self.is_tiled and is_array(X) and is_lazy(array_namespace(X)):
+            missing = "in lazy rows where parameters are in tiles (impute them, or compute rows in parts)"
         X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
         return self.same_library(X)
 
