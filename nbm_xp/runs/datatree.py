@@ -77,8 +77,7 @@ def open_datatree(directory: str | os.PathLike[str]) -> Any:
     others, coordinates = _OTHERS[run.kind](kind) if run.kind in _OTHERS else ({}, {})
     found = {"posterior": stored[draws], run.kind: stored.drop_vars(draws).assign(others)}
     if run.kind == "sample" and "visible" in stored and not run.configuration["probabilities"]:
-        model, library = run.load_model(run.configuration["library"]), run.configuration["library"]
-        energies = lazy_free_energies(model, library, stored["visible"].data)
+        energies = lazy_free_energies(run.load_model(run.configuration["library"]), stored["visible"].data)
         found["sample_stats"] = stored.assign(free_energy=(("chain", "draw"), energies))[["free_energy"]]
     by = {"created_at": run.created, "inference_library": "nbm_xp", "inference_library_version": __version__}
     groups = {name: _labelled(data, coordinates, by) for name, data in found.items() if data.data_vars}

@@ -11,7 +11,7 @@ import numpy as np
 
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
-from nbm_xp.namespace import asarray, get_namespace, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.errors import positive_int
 from nbm_xp.package import need
 
@@ -164,7 +164,7 @@ def diagnose(
         model = run.load_model(asked["library"])
         name = "free energy" if model.state_.topology.is_factorial else "free energy bound"
         with one_thread():
-            energies = lazy_free_energies(model, asked["library"], draws).compute(scheduler="threads")
+            energies = lazy_free_energies(model, draws).compute(scheduler="threads")
         statistics = {name: energies.astype("float64")} | statistics
     return _summary(statistics)
 
@@ -194,9 +194,9 @@ def _units(units: Any, count: int) -> list[int]:
     return listed
 
 
-def lazy_free_energies(model: Model, library: str, draws: Any) -> Any:
+def lazy_free_energies(model: Model, draws: Any) -> Any:
     """Return the free energy of each draw, or its bound, as a Dask array with the chunks of the draws."""
-    xp, dtype = get_namespace(library), str(model.state_.parameters.dtype)
+    xp, dtype = array_namespace(model.state_.like), str(model.state_.parameters.dtype)
 
     def of_block(block: Any) -> Any:
         rows = asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype)
