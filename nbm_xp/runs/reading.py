@@ -156,7 +156,8 @@ def diagnose(
         )
     draws = draws[:, first:]
     looked_at = _units(units, draws.shape[2])
-    statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
+    series = np.ascontiguousarray(np.moveaxis(draws[:, :, looked_at].compute(), 2, 0), "float64")  # reads chunks once
+    statistics = {f"unit {unit}": values for unit, values in zip(looked_at, series, strict=True)}
     if free_energy:
         asked = (run := RunDirectory.open(directory, "sample")).configuration
         if asked["probabilities"]:
