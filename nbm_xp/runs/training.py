@@ -132,13 +132,12 @@ def train(
         raise ValueError("schedule must be a name in a run, which another process may resume, got a function")
     model.check_hyperparameters()
     within, names = model.layers_for().units[0].within, column_names(X)
-    if held_out is not None:
-        check_names(names, held_out)
     X = checked_rows(X, within=within, missing=True)
     known_length(X)
     model.layers_for(X.shape[1])
     arrays: dict[str, Array] = {"rows": X}
     if held_out is not None:
+        check_names(names, held_out)
         arrays["held_out"] = checked_rows(held_out, X.shape[1], name="held_out", within=within, missing=True)
         known_length(arrays["held_out"], "held_out")
     if checked_weights(sample_weight, X) is not None:  # stored unscaled: `fit` scales them, once
@@ -275,8 +274,9 @@ class TrainingRun(Kind):
             "n_features": int(rows.shape[1]),
             "library": library_name(rows),
             "lower_bound": not model.state_.topology.is_factorial,
+            "diagnostics": last,
         }
-        self.write_document(found | {"diagnostics": last})
+        self.write_document(found)
 
     def _array(self, name: str) -> Array:
         """Return an array of the training data in its original library, or None if there is none."""
