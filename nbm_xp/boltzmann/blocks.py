@@ -234,8 +234,8 @@ def divided_step(
             arrays[name] = part.value
     shared = Shared(settings, state.topology, arrays, rate, next_seed(state.rng), -1.0 / chains)
     blocks, asked = min(blocks, count), list[Block]()
-    for number, (first, last) in enumerate(bounds(count, blocks)):
-        low, high = bounds(chains, blocks)[number]
+    parts = zip(bounds(count, blocks), bounds(chains, blocks), strict=True)
+    for number, ((first, last), (low, high)) in enumerate(parts):
         own = {
             name: state.variables[name].value[(*[slice(None)] * axis, slice(low, high))] for name, axis in axes.items()
         }

@@ -118,9 +118,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
         def step(now: State) -> Array:
             after = mean_sweep(parameters, now)
             moves = [B.max(B.abs(after[layer] - now[layer]), axis=1, keepdims=True) for layer in kept]
-            most = moves[0]
-            for move in moves[1:]:
-                most = B.maximum(most, move)
+            most = B.max(B.concatenate(moves, axis=1), axis=1, keepdims=True)
             moving = B.cast(B.greater(most, tolerance), parameters.dtype)
             values = [now[layer] + moving * (after[layer] - now[layer]) for layer in kept]
             return values if in_blocks else (values, B.until(B.equal(B.sum(moving), 0.0)))
