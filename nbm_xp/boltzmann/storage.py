@@ -68,6 +68,14 @@ def shapes(topology: Topology) -> dict[str, Shape]:
     return parameter_shapes(topology) | {"base_rate": (topology.sizes[0],)}
 
 
+def ladder_shapes(topology: Topology, machines: int, chains: int) -> dict[str, Shape]:
+    """Return the shapes of the arrays of a ladder, by names without `LADDER`; the last machine is in training."""
+    pairs = max(machines - 1, 1)
+    found: dict[str, Shape] = {name: (pairs, *shape) for name, shape in parameter_shapes(topology).items()}
+    found |= {f"state.{layer}": (machines, topology.sizes[layer], chains) for layer in topology.retained}
+    return found | {"accepted": (pairs,), "alone": (pairs,), "free": (chains,), "turn": (1,), "pace": (1,)}
+
+
 def write(
     path: str | os.PathLike[str], model: str, topology: Topology, arrays: Mapping[str, Array], about: Mapping[str, Any]
 ) -> None:
@@ -177,18 +185,13 @@ def _training_shapes(topology: Topology, arrays: Mapping[str, Array]) -> dict[st
     """Return the shapes of the arrays of training, by prefix and name: a file has all arrays of a prefix, or none."""
     own, layers = parameter_shapes(topology), list(enumerate(topology.sizes))
 
-    def beside(prefix: str, *more: int) -> dict[str, _Lengths]:
-        return {prefix + name: (*more, *shape) for name, shape in own.items()}
+    def beside(prefix: str) -> dict[str, _Lengths]:
+        return {prefix + name: shape for name, shape in own.items()}
 
     adam: dict[str, _Lengths] = beside("velocity.") | beside("square.") | {"adam.steps": (1,)}
     balance: dict[str, _Lengths] = {f"{BALANCE}mean.{layer}": (size,) for layer, size in layers}
     states = arrays.get(f"{LADDER}state.{topology.retained[0]}")
     machines, _, chains = (2, 0, 1) if states is None or states.ndim != 3 else states.shape
-    pairs = max(machines - 1, 1)
-    ladder: dict[str, _Lengths] = beside(LADDER, pairs) | {
-        f"{LADDER}state.{layer}": (machines, topology.sizes[layer], chains) for layer in topology.retained
-    }
-    ladder |= {f"{LADDER}accepted": (pairs,), f"{LADDER}alone": (pairs,), f"{LADDER}free": (chains,)}
     return {
         "chain.": {f"chain.{layer}": (None, size) for layer, size in layers if f"chain.{layer}" in arrays},
         "velocity.": beside("velocity."),
@@ -197,5 +200,5 @@ def _training_shapes(topology: Topology, arrays: Mapping[str, Array]) -> dict[st
         "offset.": {f"offset.{layer}": (size,) for layer, size in layers},
         MEAN: beside(MEAN) | {f"{MEAN}steps": (1,)},
         BALANCE: balance | {f"{BALANCE}weight.{layer}": (1,) for layer, _ in layers},
-        LADDER: ladder | {f"{LADDER}turn": (1,), f"{LADDER}pace": (1,)},
+        LADDER: {LADDER + name: shape for name, shape in ladder_shapes(topology, machines, chains).items()},
     }

@@ -91,14 +91,10 @@ class TemperedChains(NegativePhase):
         xp = array_namespace(like)
         if f"{LADDER}turn" in self.arrays:
             return
-        shapes = storage.parameter_shapes(topology)
-        made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in shapes.items()}
+        shapes = storage.ladder_shapes(topology, 2, max(count, CHAINS))
+        made = {name: xp.zeros(shape, dtype=like.dtype) for name, shape in shapes.items()}
         made["biases.0"] = asarray(base_model(Machine.of(self.state)).bias, xp, like.dtype)[None, :]
-        for layer in topology.retained:
-            made[f"state.{layer}"] = xp.zeros((2, topology.sizes[layer], max(count, CHAINS)), dtype=like.dtype)
-        made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
-        made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
-        made["free"] = xp.zeros((max(count, CHAINS),), dtype=like.dtype)
+        made |= {name: xp.ones((1,), dtype=like.dtype) for name in ("accepted", "pace")}
         self._keep(made)
 
     def draw(self, given: Sequence[Array], rows: int | None) -> tuple[State, Updates]:

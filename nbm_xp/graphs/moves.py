@@ -64,7 +64,7 @@ class Move:
         """Raise `ValueError` if the move is not defined for these chains."""
 
     def numbers(self, machine: EnergyModel, seed: State) -> tuple[Numbers, ...]:
-        """Return the sources of a sweep's random numbers; before sweep 1, the seed's state gives the initial states."""
+        """Return the sources of a sweep's random numbers; sweep 0 of ``Numbers(seed, units)`` gives initial states."""
         return (Numbers(seed, machine.n_units, first=1),)
 
     def sweep(self, chains: MovingChains, uniforms: list[Array]) -> Array:
@@ -314,7 +314,7 @@ MOVES: Final[dict[str, Move]] = {  # by name, which is the value of `rule`
 
 
 def draw(group: ChainGroup, states: Array, places: Array | slice, colour: Colour, uniforms: Array) -> None:
-    """Draw a colour's units, the rows `places` of NumPy states, in place, by the group's local move."""
+    """Draw a colour's units, the rows `places` of states in host memory, in place, by the group's local move."""
     host, move = host_namespace(), MOVES[group.rule]
     assert isinstance(move, LocalMove)
     change = move.change(group.kind.is_categorical)
