@@ -227,11 +227,8 @@ def divided_step(
     phase, count = settings.negative_phase(state), int(rows.shape[0])
     learner, axes, chains = settings.learner(state, phase), phase.chain_axes, phase.count(count)
     phase.prepare()
-    arrays = {name: part.value for name, part in zip(storage.names(state.topology), state.parameters, strict=True)}
-    arrays["base_rate"], needed = state.base_rate, ("offset.", storage.BALANCE, storage.LADDER)
-    for name, part in state.variables.items():
-        if name.startswith(needed) and name not in axes:
-            arrays[name] = part.value
+    needed = *storage.shapes(state.topology), "offset.", storage.BALANCE, storage.LADDER
+    arrays = {name: part for name, part in state.arrays().items() if name.startswith(needed) and name not in axes}
     shared = Shared(settings, state.topology, arrays, rate, next_seed(state.rng), -1.0 / chains)
     blocks, asked = min(blocks, count), list[Block]()
     parts = zip(bounds(count, blocks), bounds(chains, blocks), strict=True)

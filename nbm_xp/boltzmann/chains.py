@@ -75,7 +75,7 @@ class Machine:
     def of(cls, state: MachineState) -> Self:
         """Return the machine of a fitted model's state."""
         topology, parameters, variables = state.topology, state.parameters, state.variables
-        arrays = tuple(part.value for part in (*parameters.weights, *parameters.biases))
+        arrays = tuple(part.value for part in parameters)
         groups: list[list[str]] = []
         if f"{LADDER}turn" in variables:
             groups = [names(topology), [f"state.{layer}" for layer in topology.retained]]
