@@ -117,13 +117,12 @@ def moved(replicas: Replicas, state: Sequence[Array], turn: Array, chains: int, 
     partners = B.cast(constant([float(number) for number in range(pairs + 1)], dtype) + lower - higher, "int32")
     xp = array_namespace(partners)
     now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-    # States of categorical units are longer than their decoded values, of which taking the partners' is fast.
-    offered = [
-        None
-        if mine is None
-        else encoded(replicas.top, layer, xp.take(decoded(replicas.top, layer, mine), partners, axis=0))
-        for layer, mine in enumerate(now)
-    ]
+
+    def of_partner(layer: int, mine: Array) -> Array:
+        """Copy states in the format of data, which is shorter for categorical units."""
+        return encoded(replicas.top, layer, xp.take(decoded(replicas.top, layer, mine), partners, axis=0))
+
+    offered = [None if mine is None else of_partner(layer, mine) for layer, mine in enumerate(now)]
     up, down, known_after = replicas.compared(now, offered, partners)
     chance = B.exp(B.minimum(-(up + down), 0.0))
     swap = B.cast(B.less(B.random_uniform((pairs, chains), dtype=dtype, rng=rng), chance), dtype) * paired[:, None]
