@@ -87,8 +87,7 @@ class TrainingDiagnostics:
     @property
     def _steps(self) -> int:
         """Number of training steps of all epochs."""
-        epochs: int = self.model.n_iter
-        return epochs * -(-int(self._X.shape[0]) // int(self.model.batch_size))
+        return int(self.model.n_iter) * -(-int(self._X.shape[0]) // int(self.model.batch_size))
 
     @property
     def _count(self) -> int:

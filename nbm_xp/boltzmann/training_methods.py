@@ -88,21 +88,6 @@ def training_method(training: str | TrainingMethod) -> TrainingMethod:
 _OBJECTS: dict[str, Any] = {kind.__name__: kind for kind in (*METHODS.values(), *OPTIMIZERS.values())}
 
 
-def as_plain(value: Any) -> Any:
-    """Return a hyperparameter as a JSON value: numbers of array libraries as Python's, objects by their parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
-    ([3, True], [6, 4])
-    >>> from nbm_xp.boltzmann import SGD
-    >>> as_plain(SGD(momentum=0.5))
-    {'SGD': {'l1_weights': 0.0, 'l2l1_weights': 0.0, 'momentum': 0.5, 'weight_decay': 0.0}}
-    """
-    return json.loads(json.dumps(value, default=_written))
-
-
 def _written(value: Any) -> Any:
     if type(value) in _OBJECTS.values():
         return {type(value).__name__: value.get_params()}
@@ -110,11 +95,22 @@ def _written(value: Any) -> Any:
 
 
 def plain_params(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the hyperparameters as JSON values; those that are not plain values as their defaults."""
+    """Return the hyperparameters as JSON values; those that are not plain values as their defaults.
+
+    Numbers of array libraries become Python's, and objects a mapping of their class to their parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM, SGD
+    >>> found = plain_params(RBM(np.int64(3), optimizer=SGD(momentum=0.5), shuffle=np.bool_(True)))
+    >>> found["n_components"], found["shuffle"], found["optimizer"]
+    (3, True, {'SGD': {'l1_weights': 0.0, 'l2l1_weights': 0.0, 'momentum': 0.5, 'weight_decay': 0.0}})
+    """
     found, known = {}, inspect.signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         try:
-            found[name] = as_plain(value)
+            found[name] = json.loads(json.dumps(value, default=_written))
         except (AttributeError, TypeError):
             found[name] = known[name].default
     return found
