@@ -83,13 +83,15 @@ class Layout:
 class LayoutArrays:
     """A layout as arrays of a library: its colours, edges, couplings, fields, and factors with their couplings.
 
-    `weights` are of shape (edges, 1), or matrices of couplings concatenated to one column.
+    `weights` are of shape (edges, 1), or matrices of couplings concatenated to one column. `bonds` are the same, or of
+    shape (1, 1) if all couplings are equal.
     """
 
     colours: tuple[Colour, ...]
     first: Array
     second: Array
     weights: Array
+    bonds: Array
     fields: Array
     factors: Any
 
@@ -235,7 +237,9 @@ def _arrays_of(layout: Layout, xp: Namespace) -> LayoutArrays:
     )  # fmt: skip
     first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
     weights = asarray(host.reshape(layout.weights, (-1, 1)), xp)
-    return LayoutArrays(colours, first, second, weights, asarray(fields, xp), factors)
+    equal = layout.weights.shape[0] > 0 and bool(host.all(layout.weights == layout.weights[0]))
+    bonds = weights[:1, :] if equal else weights
+    return LayoutArrays(colours, first, second, weights, bonds, asarray(fields, xp), factors)
 
 
 def energies(states: Array, layout: Layout, values: Units) -> Array:

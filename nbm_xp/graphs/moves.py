@@ -34,7 +34,7 @@ from nbm_xp.rng import jump
 
 from .chain_groups import LANES, ChainGroup, Numbers
 from .energy_model import EnergyModel
-from .layout import Layout, roots_of
+from .layout import roots_of
 from .terms import Colour
 
 
@@ -191,18 +191,9 @@ class ClusterMove(Move):
         placed, edges = layout.on(xp), int(layout.first.shape[0])
         with wide_dtypes(xp):
             ends = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
-            bonds = 1.0 - exp(-(chains.beta * values.step) * _weights(xp, layout))
+            bonds = 1.0 - exp(-(chains.beta * values.step) * placed.bonds)
             roots = roots_of((ends[0] == ends[1]) & (uniforms[0][:edges, :] < bonds), layout)
             return self._change(xp, values, states, roots, uniforms[0][edges:, :])
-
-
-def _weights(xp: Namespace, layout: Layout) -> Array:
-    """Return the couplings of all edges, of shape (edges, 1), or (1, 1) if they are equal."""
-    if "equal" not in layout.kept:
-        host = host_namespace()
-        layout.kept["equal"] = layout.weights.shape[0] > 0 and bool(host.all(layout.weights == layout.weights[0]))
-    weights = layout.on(xp).weights
-    return weights[:1, :] if layout.kept["equal"] else weights
 
 
 def _swendsen_wang(xp: Namespace, values: Units, states: Array, roots: Array, uniforms: Array) -> Array:
