@@ -14,7 +14,7 @@ from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import host_namespace, is_array
 
 from .graph import Lattice, as_graph, finite, on_host
-from .layout import Layout, components, laid_out, resolution_of, reweighed, rounded
+from .layout import Layout, laid_out, resolution_of, reweighed, roots_of, rounded
 from .terms import checked_factors
 
 Clamp = tuple[Array, Array]  # clamped units, int64, in increasing order, and their values, int8
@@ -277,10 +277,10 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Clamp | None:
 
 def _check_components(layout: Layout, units: Any) -> None:
     """Warn if a component has no clamped unit."""
-    host, of = host_namespace(), components(layout)
-    reached = host.zeros((layout.units,), dtype=host.bool)
-    reached[of[host.argsort(layout.order)[units]]] = True
-    beyond = layout.order[~reached[of]]
+    host = host_namespace()
+    joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
+    of = roots_of(joined, layout)[:, 0]  # first slot of the component of each slot
+    beyond = layout.order[~host.isin(of, of[host.argsort(layout.order)[units]])]
     if beyond.shape[0]:
         some = f"{beyond.shape[0]} units, such as {int(host.min(beyond))}, are drawn as if none were clamped"
         warnings.warn(f"clamp has no unit of some components of the graph: {some}", ClampWarning, stacklevel=3)

@@ -274,12 +274,6 @@ def _pair_energies(states: Array, layout: Layout, values: Units) -> Array:
         return -(xp.sum(pairs, axis=0) + xp.sum(alone, axis=0))
 
 
-def components(layout: Layout) -> Array:
-    """Return the first slot of each slot's connected component, of shape (units,)."""
-    host = host_namespace()
-    return roots_of(host.ones((layout.first.shape[0], 1), dtype=host.bool), layout)[:, 0]
-
-
 @or_kernel("graphs.roots")
 def roots_of(joined: Array, layout: Layout) -> Array:
     """Return the first slot of each unit's cluster in each chain, an integer array of shape (units, chains).
