@@ -26,7 +26,7 @@ from nbm_xp.rng import jump, substreams
 from nbm_xp.rng.uniforms import advance, elements, numbers
 
 from .energy_model import units_of
-from .observables import SERIES, Variables, about, products, totals
+from .observables import SERIES, Variables, about, totals
 
 LANES: Final = 64  # streams of a chain: enough to fill vector instructions, few enough for the L1 cache
 
@@ -180,8 +180,8 @@ class ChainGroup:
         xp = array_namespace(states)
         with wide_dtypes(xp):
             found = [energies[None, :], totals(xp, self.kind, states) if sums is None else sums]
-            if "overlap" in self.names:
-                found.append(products(xp, states))
+            if "overlap" in self.names:  # products of the two chains of each pair
+                found.append(xp.sum(states[:, ::2] * states[:, 1::2], axis=0, dtype=dtype_of(xp, "int64")))
             float64 = dtype_of(xp, "float64")
             return xp.concat([xp.reshape(xp.astype(x, float64), (1, -1)) for x in found], axis=1)
 

@@ -193,7 +193,7 @@ class Chains:
         for _ in schedule.seen:
             self.step(schedule.thin)
             if set(names) & set(SERIES):
-                rows.append(self.measured())
+                rows.append(self.group.measured(self.energies(), self.states))
             if means.observables:
                 with wide_dtypes(self.xp):
                     means.see(self.xp, self.xp.reshape(self.by_unit(), (*self.machine.state_shape, -1)))
@@ -208,10 +208,6 @@ class Chains:
             name: (("chain", "row", *dims[1:]), values.reshape((-1, self._rows, *values.shape[1:])), attributes)
             for name, (dims, values, attributes) in found.items()
         }
-
-    def measured(self) -> Array:
-        """Measure the present states: see `ChainGroup.measured`."""
-        return self.group.measured(self.energies(), self.states)
 
     def energies(self) -> Array:
         """Compute the energy of each chain, float64 of shape (chains,)."""

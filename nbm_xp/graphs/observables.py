@@ -61,11 +61,6 @@ def totals(xp: Namespace, kind: Units, states: Array) -> Array:
     return xp.stack([xp.sum(xp.astype(states == k, int64), axis=0) for k in kind.values])
 
 
-def products(xp: Namespace, states: Array) -> Array:
-    """Sum over units the products of the two chains of each pair; int64 of shape (1, pairs)."""
-    return xp.sum(states[:, ::2] * states[:, 1::2], axis=0, keepdims=True, dtype=dtype_of(xp, "int64"))
-
-
 # Means of states over sweeps
 
 
