@@ -231,9 +231,9 @@ class ClusterPool:
         while True:
             try:
                 return call.result(timeout=1.0)
-            except TimeoutError:
-                if not self._callers.keys() <= self._connection.client.nthreads().keys():
-                    raise
+            except TimeoutError as error:
+                if gone := self._callers.keys() - self._connection.client.nthreads().keys():
+                    raise OSError(f"the scheduler has lost {', '.join(sorted(gone))}") from error
 
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
