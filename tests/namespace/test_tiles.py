@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import get_namespace
-from nbm_xp.namespace.compat.dask_names import name_of_blocks, size_in_bytes
+from nbm_xp.namespace import get_namespace, size_in_bytes
+from nbm_xp.namespace.compat.dask_names import name_of_blocks
 from nbm_xp.storage.chunked import open_array
 from tests.helpers.libraries import guard
 
