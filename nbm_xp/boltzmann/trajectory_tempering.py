@@ -8,9 +8,6 @@ drawn (``ladder.free``). A copy of the machine in training, with the states of i
 its acceptance rate with the last machine of the ladder falls below a quarter. If two machines of the ladder become too
 far apart, the mean of their parameters is inserted between them.
 
-Training may pass through machines with very different probabilities of the modes. No states of a mode would pass such a
-detour, so its machines are removed when the next one is added, if machines below them exchange states with it.
-
 Exchanges move states between modes, but too slowly for a machine that changes fast: its negative phase then has
 outdated probabilities of the modes, and training oscillates. So the states of the machine in training are resampled
 after each step, with weights equal to the ratios of their new and old probabilities. And the learning rate is
@@ -55,7 +52,6 @@ CHAINS = 100  # smallest number of chains of each machine: they estimate the pro
 _LEAST = 0.25  # smallest acceptance rate with the last machine of the ladder
 _FAR = 0.15  # smallest acceptance rate of other neighbours
 _ALONE, _LONELY = -5.0, 0.02  # log-ratio below which a state is improbable in the machine below; largest such fraction
-_NEAR, _DETOUR = 0.05, 2  # acceptance rate that makes machines between two others a detour; least number of these
 _MEMORY = 0.1  # weight of a step in the moving averages of the pairs that are due
 EVERY = 8  # steps between two checks of these averages
 _REACH = 0.1  # nats²: mean square of the largest change of a log-weight in a step
@@ -216,38 +212,12 @@ class TemperedChains(NegativePhase):
         accepted, alone = (to_numpy(self.arrays[LADDER + name].value).tolist() for name in ("accepted", "alone"))
         apart = [pair for pair, share in enumerate(accepted) if share < _FAR or alone[pair] > _LONELY]
         if accepted[-1] < _LEAST or alone[-1] > _LONELY:
-            self._cut_detour()
-            self._insert(self.ladder.pairs, 0.0)
+            self._insert(len(accepted), 0.0)
         elif apart:
             self._insert(min(apart, key=lambda pair: (accepted[pair], pair)) + 1, 0.5)
         else:
             return False
         return True
-
-    def _cut_detour(self) -> None:
-        """Remove the machines above the lowest one that exchanges states with the machine in training."""
-        topology, values, pairs = (
-            self.parameters.topology,
-            [states.value for states in self._states()],
-            self.ladder.pairs,
-        )
-        rungs = self.ladder.rungs.like(part.value for part in self.ladder.rungs)
-        last = rungs.like(part.value[None, ...] for part in self.parameters)
-        below, above = (topology.with_retained(x[part, ...] for x in values) for part in (slice(-1), slice(-1, None)))
-        up = free_energy(last, below) - free_energy(rungs, below)
-        down = free_energy(rungs, above) - free_energy(last, above)
-        measured = B.mean(B.exp(B.minimum(-(up + down), 0.0)), axis=1), B.mean(_unreachable(up, down), axis=1)
-        rates = enumerate(zip(*(to_numpy(part).tolist() for part in measured), strict=True), 1)
-        kept = next((count for count, (accepted, alone) in rates if accepted > _NEAR and alone <= _LONELY), pairs)
-        if kept > pairs - _DETOUR:
-            return
-        xp = array_namespace(up)
-        made = {name: self.arrays[LADDER + name].value[:kept, ...] for name in storage.names(topology)}
-        for layer, states in zip(topology.retained, values, strict=True):
-            made[f"state.{layer}"] = xp.concat([states[:kept, ...], states[-1:, ...]], axis=0)
-        for name, part in zip(("accepted", "alone"), measured, strict=True):
-            made[name] = xp.concat([self.arrays[LADDER + name].value[: kept - 1], part[kept - 1 : kept]], axis=0)
-        self._keep(made)
 
     def _insert(self, place: int, below: float) -> None:
         """Insert a machine below the machine at index `place`: a mixture with weight `below` of the machine below it.
