@@ -151,7 +151,7 @@ sizes = st.one_of(st.integers(1, 3000), st.sampled_from([15_360, 15_361, 50_001]
 @settings(max_examples=40)
 def test_integers_of_kernels(seed: int, dtype: str, n: int, some: bool, data: st.DataObject) -> None:
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    edges = [v for v in (-(2**62), -1, 0, 5, M1 - 1, M1, 2**31, 2**62, M1 * M1 - 1) if least <= v <= most]
+    edges = [v for v in (-(2**62), -1, 0, 5, M1 - 1, M1, 2**31, M1 * M1 - 1, 2**63, 2**63 + 9) if least <= v <= most]
     bound = st.one_of(st.integers(least, most), st.sampled_from([least, most, *edges]))
     low, high = sorted((data.draw(bound), data.draw(bound)))
     if some:

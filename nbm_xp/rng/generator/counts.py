@@ -71,6 +71,7 @@ class Counts(GeneratorState):
             if span < 1:
                 raise ValueError(f"high must be {'low or more' if endpoint else 'more than low'}, got {low}, {high}")
             name, bounds = counts_on(xp, name, low, low + span - 1), None
+            low = (low + 2**63) % 2**64 - 2**63  # draws are int64 numbers, which wrap around, until they are cast
         else:
             least, most = max(least, -(2**62)), min(most, 2**62)
             bounds = interval(f"within what {name} holds, {least} to {most}", least, most)
