@@ -207,7 +207,7 @@ class RBMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the logarithms of average probabilities of classes: see `MissingValuesMixin._by_rows`."""
         xp, count = array_namespace(X), len(self.classes_)
         rows = B.concatenate([X, xp.full_like(X[:, :1], math.nan)], axis=1)
-        means, errors, _ = self.rbm_._conditional_means(rows, 0, 10, 100)
+        means, errors, _ = self.rbm_._conditional_means(rows, 0, None, 100)
         lacking = B.cast(B.any(is_missing(X), axis=1, keepdims=True), B.dtype(means))
         return [B.log(means[:, -count:]), errors[:, -count:], lacking]
 

@@ -231,17 +231,19 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """
         return log_partition(self)
 
-    def transform(self, X: Rows) -> Array:
+    def transform(self, X: Rows, *, n_chains: int | None = None) -> Array:
         """Return the means of the units of the last hidden layer given rows of visible units.
 
         Means of binary units are probabilities of 1. Means of deep machines are mean-field approximations. Given a row
-        with missing values, NaN, they are averages along 10 Markov chains of 100 sweeps; the random numbers are the
-        same in each call.
+        with missing values, NaN, they are averages along Markov chains of 100 sweeps; the random numbers are the same
+        in each call.
 
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, n_features_in_)
             Values in [0, 1], or in the range of the kind of visible units; others are clipped, with a warning.
+        n_chains : int, optional
+            See `log_likelihood`.
 
         Returns
         -------
@@ -250,11 +252,13 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         """
         state = self.state_
         if not is_sparse(X):
-            return self._in_container(self._represent(state.checked_rows(X, missing=True)))
+            X = state.checked_rows(X, missing=True, all_drawn=n_chains is not None)
+            return self._in_container(self._represent(X, 0, n_chains))
         rows = sparse_rows(X, state.n_features, within=state.topology.units[0].within, owner=state.kind)
         state.same_library(in_memory(rows[:1, :]))
         parts = enumerate(part for part, _ in minibatches(rows, _AT_ONCE))
-        found = [self._represent(part, k * _AT_ONCE) for k, part in parts] or [self._represent(in_memory(rows))]
+        found = [self._represent(part, k * _AT_ONCE, n_chains) for k, part in parts]
+        found = found or [self._represent(in_memory(rows))]
         return self._in_container(array_namespace(found[0]).concat(found, axis=0))
 
     def _in_container(self, values: Array) -> Array:
@@ -262,7 +266,7 @@ class BoltzmannEstimator(_Hyperparameters, ClassNamePrefixFeaturesOutMixin, Tran
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         return values if chosen == "default" else to_numpy(values)
 
-    def _represent(self, X: Rows, first: int = 0) -> Array:
+    def _represent(self, X: Rows, first: int = 0, n_chains: int | None = None) -> Array:
         """Return the result of `transform` for checked rows, from number `first` on."""
         raise NotImplementedError
 

@@ -197,7 +197,13 @@ class MissingValuesMixin:
         return (means, spread) if errors else means
 
     def log_likelihood(
-        self, X: Rows, log_z: Any = None, *, n_chains: int = 10, n_temperatures: int = 200, errors: bool = False
+        self,
+        X: Rows,
+        log_z: Any = None,
+        *,
+        n_chains: int | None = None,
+        n_temperatures: int = 200,
+        errors: bool = False,
     ) -> Any:
         """Return the log-likelihood of each row; with connected hidden layers, the mean-field lower bound on it.
 
@@ -212,8 +218,11 @@ class MissingValuesMixin:
             Values in [0, 1], or in the range of the kind of visible units; NaN where a value is missing.
         log_z : float or AISEstimate or LadderEstimate, optional
             The logarithm of the partition function; by default computed by `log_partition`.
-        n_chains, n_temperatures : int, optional
-            Numbers of chains for each row with missing values, at least 2, and of intermediate models: see `ais`.
+        n_chains : int, optional
+            Number of chains for each row with missing values, at least 2, by default 10. Lazy rows must be complete
+            where parameters are in tiles, unless a number is given: then chains of all rows are computed.
+        n_temperatures : int, optional
+            Number of intermediate models: see `ais`.
         errors : bool, optional
             Whether to return the standard errors of the log-likelihoods as well: 0 where they are exact. They include
             that of `log_z`, if it is an estimate.
@@ -223,13 +232,13 @@ class MissingValuesMixin:
         array of shape (rows,)
             With `errors`, a tuple of two such arrays.
         """
-        X = self.state_.checked_rows(X, missing=True)
+        X = self.state_.checked_rows(X, missing=True, all_drawn=n_chains is not None)
         known = log_partition(self) if log_z is None else log_z_of(log_z)
         found, spread = self._free_energies(X, n_chains, n_temperatures)
         spread = B.sqrt(B.square(spread) + getattr(log_z, "standard_error", 0.0) ** 2)
         return (-found - known, spread) if errors else -found - known
 
-    def free_energy(self, X: Rows) -> Array:
+    def free_energy(self, X: Rows, *, n_chains: int | None = None, n_temperatures: int = 200) -> Array:
         """Return the free energy F(v) of each row, whose probability is exp(-F(v)) / Z.
 
         With connected hidden layers it is the mean-field upper bound on it.
@@ -239,21 +248,28 @@ class MissingValuesMixin:
         X : array of shape (rows, n_features_in_)
             Values in [0, 1], or in the range of the kind of visible units. Missing ones, NaN, are summed out: see
             `log_likelihood`. Then it is no bound, but the free energy of the others.
+        n_chains, n_temperatures : int, optional
+            See `log_likelihood`.
 
         Returns
         -------
         array of shape (rows,)
         """
-        return self._free_energies(self.state_.checked_rows(X, missing=True))[0]
+        X = self.state_.checked_rows(X, missing=True, all_drawn=n_chains is not None)
+        return self._free_energies(X, n_chains, n_temperatures)[0]
 
-    def _represent(self, X: Array, first: int = 0) -> Array:
+    def _represent(self, X: Array, first: int = 0, n_chains: int | None = None) -> Array:
         """Return the result of `transform` for checked rows, from number `first` on."""
         last = self.state_.topology.layers[-1]
-        return self._by_rows(X, self._hidden_means, lambda X: self._conditional_means(X, last, 10, 100, first))[0]
 
-    def _free_energies(self, X: Array, n_chains: int = 10, n_temperatures: int = 200, first: int = 0) -> Any:
+        def drawn(X: Array) -> list[Array]:
+            return self._conditional_means(X, last, n_chains, 100, first)
+
+        return self._by_rows(X, self._hidden_means, drawn, n_chains is not None)[0]
+
+    def _free_energies(self, X: Array, n_chains: int | None = None, n_temperatures: int = 200, first: int = 0) -> Any:
         """Return the free energies of checked rows, from number `first` on, and their standard errors."""
-        per_row, count = positive_int(n_chains, "n_chains", 2), positive_int(n_temperatures, "n_temperatures", 2)
+        per_row, count = _per_row(n_chains), positive_int(n_temperatures, "n_temperatures", 2)
 
         def estimates(X: Array) -> list[Array]:
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
@@ -268,11 +284,13 @@ class MissingValuesMixin:
             log_weights, errors, lacking = (part[:, 0] for part in found)
             return [-log_weights - clamped, errors, lacking]
 
-        return self._by_rows(X, self._free_energy, estimates)
+        return self._by_rows(X, self._free_energy, estimates, n_chains is not None)
 
-    def _conditional_means(self, X: Array, layer: int, n_chains: int, n_sweeps: int, first: int = 0) -> list[Array]:
+    def _conditional_means(
+        self, X: Array, layer: int, n_chains: int | None, n_sweeps: int, first: int = 0
+    ) -> list[Array]:
         """Return the means of a layer's units given rows, from number `first` on: see `RowChains.collect`."""
-        per_row, sweeps = positive_int(n_chains, "n_chains", 2), positive_int(n_sweeps, "n_sweeps", 2)
+        per_row, sweeps = _per_row(n_chains), positive_int(n_sweeps, "n_sweeps", 2)
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
         return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, first, per_row, sweeps, lazy)
 
@@ -294,6 +312,10 @@ class MissingValuesMixin:
         values, errors, lacking = incomplete(X)
         xp = array_namespace(usual, values)
         return xp.where(lacking > 0, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
+
+
+def _per_row(n_chains: int | None) -> int:
+    return 10 if n_chains is None else positive_int(n_chains, "n_chains", 2)
 
 
 def _enumerated(topology: Topology) -> list[int]:

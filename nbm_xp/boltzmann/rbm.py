@@ -253,7 +253,7 @@ class RBM(FormatsMixin, Model):
         return True
 
     @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
-    def score_samples(self, X: Rows) -> Array:
+    def score_samples(self, X: Rows, *, n_chains: int | None = None) -> Array:
         """Return an unbiased estimate of the log-pseudo-likelihood of each row.
 
         It is the number of sites times the log-probability of one site, chosen at random, given the others. The choice
@@ -264,14 +264,16 @@ class RBM(FormatsMixin, Model):
         X : array of shape (rows, n_features_in_)
             Values in [0, 1]. In rows with missing values, NaN, only the others count, and the probability of one given
             these is an average along chains, as in `transform`.
+        n_chains : int, optional
+            See `log_likelihood`.
 
         Returns
         -------
         array of shape (rows,)
         """
-        X = self.state_.checked_rows(X, missing=True)
+        X = self.state_.checked_rows(X, missing=True, all_drawn=n_chains is not None)
         known_length(X)
-        return self._by_rows(X, self._scores, self._average_scores)[0]
+        return self._by_rows(X, self._scores, lambda X: self._average_scores(X, n_chains), n_chains is not None)[0]
 
     def _scores(self, X: Array) -> Array:
         rows = int(X.shape[0])
@@ -279,13 +281,13 @@ class RBM(FormatsMixin, Model):
         rng.seed()
         return score(X)
 
-    def _average_scores(self, X: Array) -> list[Array]:
+    def _average_scores(self, X: Array, n_chains: int | None) -> list[Array]:
         """Return the result of `score_samples` for rows with missing values: see `MissingValuesMixin._by_rows`."""
         xp, units, there = array_namespace(X), self.state_.topology.units[0], B.equal(X, X)
         uniforms = Generator(self.state_.seed, library=library_name(host_namespace())).random(tuple(map(int, X.shape)))
         place = B.argmax(xp.where(there, 1 + asarray(uniforms, xp), 0), axis=1)
         chosen = there & (place[:, None] == xp.arange(X.shape[1])[None, :])
-        means, errors, _ = self._conditional_means(xp.where(chosen, math.nan, X), 0, 10, 100)
+        means, errors, _ = self._conditional_means(xp.where(chosen, math.nan, X), 0, n_chains, 100)
         at, none = B.cast(units.per_unit(chosen), B.dtype(means)), xp.zeros_like(X[:1, :])
         apart = at * B.abs(units.encoded(xp.where(there, X, none)) - means)
         whole = at * B.abs(units.of_indices(none + 1) - units.of_indices(none))  # between two states of a site

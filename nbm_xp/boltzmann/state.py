@@ -175,7 +175,7 @@ class MachineState:
         check_names(self.feature_names, X)
         within = self.topology.units[0].within
         if missing and not all_drawn and self.is_tiled and is_array(X) and is_lazy(array_namespace(X)):
-            missing = "in lazy rows where parameters are in tiles (impute them, or compute rows in parts)"
+            missing = "in lazy rows where parameters are in tiles (give n_chains, and chains of all rows are computed)"
         X = checked_rows(X, self.n_features, name=name, within=within, missing=missing, owner=self.kind)
         return self.same_library(X)
 
