@@ -82,15 +82,9 @@ class Learner:
         """The state of the machine, which a step changes."""
         return self.negative_phase.state
 
-    @property
-    def rate(self) -> Array:
-        """The learning rate, times the pace of the negative phase."""
-        pace = self.negative_phase.pace
-        return self.state.rate if isinstance(pace, float) else self.state.rate * pace
-
     def scaled(self, counts: Array) -> Array:
         """Return a loss, or weights of states in it, times the learning rate if the optimizer is `in_proportion`."""
-        return self.rate * counts if self.optimizer.in_proportion else counts
+        return self.state.rate * counts if self.optimizer.in_proportion else counts
 
     def moments(self, states: Sequence[Array], counts: Array) -> list[Array]:
         """Return the sums over rows, with these weights, that the offsets follow."""
@@ -190,15 +184,22 @@ def _descent(learner: Learner, slopes: Sequence[Array], offsets: Sequence[Array]
     With `offsets`, gradients are those of the centred model, and steps are converted to plain parameters.
     """
     state, topology, momentum = learner.state, learner.state.topology, learner.negative_phase.method.momentum
-    steps, updates = learner.optimizer.steps(state, learner.rate, slopes, momentum)
-    steps = gauged(topology, steps)
-    if offsets is not None:
-        steps = plain_steps(state.parameters, steps, offsets)
-    weights, biases = state.parameters.weights, state.parameters.biases
-    moved = [old - step for old, step in zip(weights, steps, strict=False)]
-    for units, old, step in zip(topology.units, biases, steps[len(weights) :], strict=True):
-        moved.append(units.stepped(old, step))
-    return updates + list(zip(state.parameters, moved, strict=True))
+    optimizer, count = learner.optimizer, len(state.parameters.weights)
+    steps, updates = optimizer.steps(state, state.rate, slopes, momentum)
+
+    def moved(own: Sequence[Array]) -> list[Array]:
+        own = gauged(topology, own)
+        if offsets is not None:
+            own = plain_steps(state.parameters, own, offsets)
+        found = [old - step for old, step in zip(state.parameters.weights, own[:count], strict=True)]
+        biases = zip(topology.units, state.parameters.biases, own[count:], strict=True)
+        return [*found, *(units.stepped(old, step) for units, old, step in biases)]
+
+    pace, followed = learner.negative_phase.paced(lambda pace: moved([pace * step for step in steps]))
+    if not isinstance(pace, float):
+        steps = [pace * step for step in steps]
+    steps = optimizer.shrunk(state, pace * state.rate, steps, momentum)
+    return [*updates, *followed, *zip(state.parameters, moved(steps), strict=True)]
 
 
 SLIDING = 0.01  # weight of a minibatch in the sliding means

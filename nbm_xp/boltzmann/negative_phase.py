@@ -12,7 +12,7 @@ T. Tieleman, "Training restricted Boltzmann machines using approximations to the
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -44,8 +44,6 @@ class NegativePhase:
 
     needs_rows = False  # whether states are drawn for each row, so that a compiled step is for one number of rows
 
-    pace: Array = 1.0  # factor of the learning rate, a Tensor, or 1
-
     is_block = False  # whether the chains are a block of those of the training, after `prepare`
 
     def __init__(self, state: MachineState, method: TrainingMethod, n_gibbs: int) -> None:
@@ -71,6 +69,10 @@ class NegativePhase:
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
         """Return updates for the next step: `states` are those drawn, followed by those of the data."""
         return []
+
+    def paced(self, moved: Callable[[Array], Sequence[Array]]) -> tuple[Array, Updates]:
+        """Return the factor of a step, and updates; `moved` returns the parameters after a step with a factor."""
+        return 1.0, []
 
     def count(self, rows: int) -> int:
         """Return the number of states that are drawn for a minibatch of `rows` rows."""

@@ -116,13 +116,13 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         momentum : float
             The momentum if the optimizer's own is None.
         """
-        momentum = momentum if self.momentum is None else float(self.momentum)
+        momentum = self._momentum(momentum)
         steps = self._decayed(state, rate, gradients)
         if not momentum:
-            return self._shrunk(state, rate, steps), []
+            return steps, []
         velocities = state.beside("velocity.")
         steps = [momentum * old + step for old, step in zip(velocities, steps, strict=True)]
-        return self._shrunk(state, rate / (1 - momentum), steps), list(zip(velocities, steps, strict=True))
+        return steps, list(zip(velocities, steps, strict=True))
 
     def _decayed(self, state: MachineState, rate: Array, steps: Sequence[Array]) -> list[Array]:
         """Return steps with the weight decay added."""
@@ -130,9 +130,13 @@ class SGD(BaseEstimator):  # type: ignore[misc]
         decay = rate * self.weight_decay
         return [*(step + decay * old for step, old in zip(steps, weights, strict=False)), *steps[len(weights) :]]
 
-    def _shrunk(self, state: MachineState, rate: Array, steps: Sequence[Array]) -> list[Array]:
-        """Return steps followed by the soft thresholding of the L1 and group penalties."""
+    def _momentum(self, default: float) -> float:
+        return default if self.momentum is None else float(self.momentum)
+
+    def shrunk(self, state: MachineState, rate: Array, steps: Sequence[Array], momentum: float) -> list[Array]:
+        """Return steps followed by the soft thresholding of the L1 and group penalties: see `steps`."""
         found = list(steps)
+        rate = rate / (1 - self._momentum(momentum)) if self.in_proportion else rate
         for place, old in enumerate(state.parameters.weights if self.l1_weights or self.l2l1_weights else ()):
             most = rate * (self.l1_weights + self.l2l1_weights * B.mean(B.abs(old), axis=0))
             moved, xp = old - steps[place], array_namespace(old)
@@ -179,7 +183,7 @@ class Adam(SGD):
         scale = rate * B.sqrt(seen_squares) / seen
         steps = [scale * mean / (B.sqrt(spread) + _TINY) for mean, spread in zip(means, spreads, strict=True)]
         updates = [*zip(velocities, means, strict=True), *zip(squares, spreads, strict=True), (count, done)]
-        return self._shrunk(state, rate, self._decayed(state, rate, steps)), updates
+        return self._decayed(state, rate, steps), updates
 
 
 OPTIMIZERS: dict[str, type[SGD]] = {"sgd": SGD, "adam": Adam}  # the optimizers by their names in `optimizer`

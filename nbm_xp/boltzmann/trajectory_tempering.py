@@ -10,9 +10,10 @@ far apart, the mean of their parameters is inserted between them.
 
 Exchanges move states between modes, but too slowly for a machine that changes fast: its negative phase then has
 outdated probabilities of the modes, and training oscillates. So the states of the machine in training are resampled
-after each step, with weights equal to the ratios of their new and old probabilities. And the learning rate is
-multiplied by a pace (``ladder.pace``), which limits the change of these log-weights in a step. The offsets of
-`learning_step.Balance` reduce this change further.
+after each step, with weights equal to the ratios of their new and old probabilities. And steps are multiplied by a pace
+(``ladder.pace``), which limits the changes of these log-weights on average, and in each step: when modes separate, the
+changes grow exponentially, and a few steps that are too long leave one mode alone. The offsets of
+`learning_step.Balance` reduce the changes further.
 
 Neighbours with an acceptance rate of a quarter may still share no state of a mode that has few of their states. No
 exchange leads to that mode then, and its share of the states is arbitrary. So machines are also inserted where some
@@ -28,7 +29,7 @@ equality", NeurIPS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from nbm_xp import natural_bm as B
@@ -55,6 +56,7 @@ _ALONE, _LONELY = -5.0, 0.02  # log-ratio below which a state is improbable in t
 _MEMORY = 0.1  # weight of a step in the moving averages of the pairs that are due
 EVERY = 8  # steps between two checks of these averages
 _REACH = 0.1  # nats²: mean square of the largest change of a log-weight in a step
+_MOST = 2.0  # largest square of such a change, in terms of this mean
 _PACING = 0.02  # rate of adaptation of the pace
 _SLOWEST = 1e-8  # smallest pace
 
@@ -101,7 +103,7 @@ class TemperedChains(NegativePhase):
         """Return states of the machine in training, and updates of the ladder."""
         topology, ladder, chains, rng = self.parameters.topology, self.ladder, self.chains, self.state.rng
         count, kept = len(topology.sizes), topology.retained
-        states, updates = (self._states(), []) if self.is_block else self._resampled(rng)
+        states, updates = self._states() if self.is_block else self._resampled(rng), []
         names = [*(f"state.{layer}" for layer in kept), "turn", "accepted", "alone"]
         moving = [*kept, count, count + 1, count + 2]
         state: State = topology.with_retained(states)
@@ -118,11 +120,6 @@ class TemperedChains(NegativePhase):
         updates += [(self.arrays[LADDER + name], state[place]) for name, place in zip(names, moving, strict=True)]
         return topology.with_retained(B.transpose(state[layer][-1, :, :]) for layer in kept), updates
 
-    def _resampled(self, rng: Streams) -> tuple[State, Updates]:
-        """Return the states of all chains, those of the machine in training resampled, and its new pace."""
-        gains = self._gains()
-        return self._followed(gains, rng), [(self.arrays[f"{LADDER}pace"], self._paced(gains))]
-
     @property
     def chain_axes(self) -> dict[str, int]:
         """See `NegativePhase`."""
@@ -137,8 +134,8 @@ class TemperedChains(NegativePhase):
         """Resample the states of the machine in training: their weights are relative to those of all its chains."""
 
         def build() -> Function:
-            states, updates = self._resampled(self.state.rng)
-            return B.function([], [], updates=[*updates, *zip(self._states(), states, strict=True)], name="resample")
+            states = self._resampled(self.state.rng)
+            return B.function([], [], updates=list(zip(self._states(), states, strict=True)), name="resample")
 
         self.state.function(("resample", self.key), build)()
 
@@ -153,34 +150,30 @@ class TemperedChains(NegativePhase):
         self.arrays[f"{LADDER}turn"].set_value(blocks[0][f"{LADDER}turn"])
 
     def go_on(self, drawn: Sequence[Array], states: Sequence[Array]) -> Updates:
-        """Update the stored free energies, from which `_gains` computes changes; the chains have moved already."""
+        """Update the stored free energies, from which `_resampled` computes changes; the chains have moved already."""
         return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
 
-    @property
-    def pace(self) -> Array:
-        """The factor of the learning rate."""
-        return B.reshape(self.arrays[f"{LADDER}pace"], ())
+    def paced(self, moved: Callable[[Array], Sequence[Array]]) -> tuple[Array, Updates]:
+        """Return the pace of a step: see `NegativePhase`.
 
-    def _paced(self, gains: Array) -> Array:
-        """Return the pace after a step that changed the log-weights of the chains by `gains`.
-
-        The changes grow with the numbers of units, and are largest for rare states far from the others: after a few
-        steps that are too long, the number of such states oscillates between too many and none. The mean square of the
-        largest change is kept at `_REACH` or below: the pace falls immediately if it is larger, and recovers slowly.
+        The changes of the chains' log-weights grow with the numbers of units, and are largest for rare states far from
+        the others: after a few steps that are too long, the number of such states oscillates between too many and none.
+        The mean square of the largest change is kept at `_REACH` or below, and that of a step at `_MOST` times this:
+        the pace falls immediately if it is larger, and recovers slowly.
         """
+        pace = self.arrays[f"{LADDER}pace"]
+        after = self.ladder.top.like(moved(B.reshape(pace, ())))
+        gains = free_energy(self.ladder.top, self._tops()) - free_energy(after, self._tops())
         length = B.max(B.square(gains - B.mean(gains))) / _REACH
-        pace = self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0))
-        return B.maximum(B.minimum(pace, 1.0), _SLOWEST)
+        factor = B.minimum(B.exp(_PACING * (1.0 - length)), B.sqrt(_MOST / B.maximum(length, 1e-6)))
+        new = B.maximum(B.minimum(pace * factor, 1.0), _SLOWEST)
+        return B.reshape(new, ()), [(pace, new)]
 
     def _tops(self) -> State:
         """Return the states of the machine in training."""
         return self.parameters.topology.with_retained(values[-1, :, :] for values in self._states())
 
-    def _gains(self) -> Array:
-        """Return the change of the log-weight of each state of the machine in training by the last step."""
-        return self.arrays[f"{LADDER}free"] - free_energy(self.ladder.top, self._tops())
-
-    def _followed(self, gains: Array, rng: Streams) -> State:
+    def _resampled(self, rng: Streams) -> State:
         """Return the states of all chains, after resampling those of the machine in training.
 
         The machine has changed since its states were drawn. Systematic resampling, with one uniform for all of them and
@@ -189,6 +182,7 @@ class TemperedChains(NegativePhase):
         """
         kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
         states, tops = self._states(), self._tops()
+        gains = self.arrays[f"{LADDER}free"] - free_energy(self.ladder.top, tops)  # changes of log-weights
         weights = B.exp(gains - B.max(gains))
         bounds = B.cumsum(weights)[:-1] / B.sum(weights) * chains
         places = constant([float(place) for place in range(chains)], dtype)

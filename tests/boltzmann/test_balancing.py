@@ -53,8 +53,7 @@ def test_offsets_leave_the_products_as_little_variance_as_they_can() -> None:
 def rare_rows(rows: int = 5000, units: int = 100) -> Any:
     """One row in twenty lies far from the others."""
     random = np.random.default_rng(0)
-    small = (np.arange(rows) < 0.05 * rows)[:, None]
-    return (random.random((rows, units)) < np.where(small, 0.9, 0.1)).astype("float32")
+    return (random.random((rows, units)) < np.where(np.arange(rows)[:, None] < 0.05 * rows, 0.9, 0.1)).astype("float32")
 
 
 def small_place(model: RBM) -> tuple[float, float]:
@@ -94,3 +93,11 @@ def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
     assert abs(rbm.diagnostics_[-1].log_likelihood - float(rbm.log_likelihood(rows).mean())) < 0.5
     slow = RBM(4, 0.01, n_iter=2, training="ptt", random_state=1).fit(two_clusters(100))
     assert float(slow.state_.variables[f"{LADDER}pace"].value[0]) == 1.0
+
+
+def test_a_step_changes_the_odds_of_two_states_by_at_most_a_factor_of_e() -> None:
+    rows, rbm = np.random.default_rng(0).permutation(rare_rows(2000, 1000)), RBM(4, training="ptt", random_state=1)
+    for minibatch in np.split(rows, 40):
+        arrays = rbm.partial_fit(minibatch).state_.arrays()
+        gains = arrays[f"{LADDER}free"] - rbm.free_energy(arrays[f"{LADDER}state.0"][-1].T)
+        assert np.ptp(gains) < 1

@@ -177,8 +177,9 @@ def test_a_penalised_optimum_has_zero_among_its_subgradients(penalty: str, momen
         free_energy(rbm.state_.parameters, (B.variable(x), None)) for x in (every[[0, 3, 12, 15]], every)
     )
     slopes = B.gradients(B.mean(of_rows) + B.logsumexp(-of_all), list(rbm.state_.parameters))
-    steps, updates = SGD(momentum, **{penalty: 0.04}).steps(rbm.state_, 0.5, [0.5 * slope for slope in slopes], 0.0)
-    updates += [(now, now - step) for now, step in zip(rbm.state_.parameters, steps, strict=True)]
+    sgd, now = SGD(momentum, **{penalty: 0.04}), rbm.state_.parameters
+    steps, updates = sgd.steps(rbm.state_, 0.5, [0.5 * slope for slope in slopes], 0.0)
+    updates += [(old, old - step) for old, step in zip(now, sgd.shrunk(rbm.state_, 0.5, steps, 0.0), strict=True)]
     descend = B.function([], slopes, updates=updates)
     slope, weights = [(descend()[0].T, rbm.components_) for _ in range(4000)][-1]
     bound = 0.04 * (np.abs(weights).mean(axis=1, keepdims=True) if penalty == "l2l1_weights" else 1) + 0 * weights

@@ -39,34 +39,26 @@ def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     negative = Trainer(model).negative_phase
     negative.begin(chains)
     topology = model.state_.topology
-    first = [negative.arrays[LADDER + name].value for name in _names(model)]
-    for name, base, top in zip(_names(model), first, model.state_.parameters, strict=True):
+    for name, top in zip(storage.names(topology), model.state_.parameters, strict=True):
+        base = negative.arrays[LADDER + name].value
         rungs = np.stack([(1 - share) * base[0] + share * top.value for share in shares])
         negative.arrays[LADDER + name] = variable(rungs, name)
     for layer in topology.retained:
         states = np.zeros((len(shares) + 1, topology.sizes[layer], negative.chains))
         negative.arrays[f"{LADDER}state.{layer}"] = variable(states, f"state.{layer}")
-    negative.arrays[f"{LADDER}accepted"] = variable(np.ones(len(shares)), "accepted")
+    for name, rate in (("accepted", 1.0), ("alone", 0.0)):
+        negative.arrays[LADDER + name] = variable(np.full(len(shares), rate), name)
     return model
 
 
-def _names(model: Any) -> list[str]:
-    return storage.names(model.state_.topology)
-
-
 def random_machine(kind: str) -> Any:
-    random = np.random.default_rng(3)
-
-    def normal(*shape: int) -> Any:
-        return random.normal(size=shape)
-
+    normal = np.random.default_rng(3).standard_normal
     settings: dict[str, Any] = {"training": "ptt", "random_state": 2}
     if kind == "deep":
-        weights = [normal(6, 4), normal(4, 3)]
-        return DBM.from_parameters(weights, [normal(6), normal(4), normal(3)], **settings)
+        return DBM.from_parameters([normal((6, 4)), normal((4, 3))], [normal(6), normal(4), normal(3)], **settings)
     if kind == "gaussian":
-        return RBM.from_parameters(0.7 * normal(4, 5), normal(4), normal(5), visible="gaussian", **settings)
-    return RBM.from_parameters(1.5 * normal(5, 8), normal(5), normal(8), **settings)
+        return RBM.from_parameters(0.7 * normal((4, 5)), normal(4), normal(5), visible="gaussian", **settings)
+    return RBM.from_parameters(1.5 * normal((5, 8)), normal(5), normal(8), **settings)
 
 
 @pytest.mark.parametrize("kind", ["binary", "gaussian", "deep"])
@@ -107,17 +99,14 @@ def test_places_far_apart_have_their_share(tempered: RBM) -> None:
 
 def test_a_ladder_grows_only_as_the_model_moves_away(tempered: RBM) -> None:
     assert 2 <= rungs_of(tempered) <= 12
-    still = RBM(6, n_iter=2, learning_rate=1e-9, training="ptt", random_state=1).fit(two_clusters())
-    assert rungs_of(still) == 1
-    found = tempered.ladder_log_partition(random_state=0)
-    assert min(found.acceptance) > 0.1
+    still = RBM(6, n_iter=2, learning_rate=1e-9, training="ptt", random_state=1)
+    assert rungs_of(still.fit(two_clusters())) == 1
+    assert min(tempered.ladder_log_partition(random_state=0).acceptance) > 0.1
 
 
 def test_a_machine_between_two_comes_in_where_they_lost_touch() -> None:
-    ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), training="ptt", random_state=0, learning_rate=1e-9
-    )
-    on_a_ladder(ends, (0.0, 0.95), 100)
+    ends = RBM.from_parameters(np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), training="ptt", random_state=0)
+    on_a_ladder(ends.set_params(learning_rate=1e-9), (0.0, 0.95), 100)
     ends.state_.n_samples = 100
     for _ in range(300):
         ends.partial_fit(np.tile([[0.0] * 12, [1.0] * 12], (5, 1)))
