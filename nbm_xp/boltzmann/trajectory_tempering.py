@@ -56,7 +56,7 @@ _ALONE, _LONELY = -5.0, 0.02  # log-ratio below which a state is improbable in t
 _MEMORY = 0.1  # weight of a step in the moving averages of the pairs that are due
 EVERY = 8  # steps between two checks of these averages
 _REACH = 0.1  # nats²: mean square of the largest change of a log-weight in a step
-_MOST = 2.0  # largest square of such a change, in terms of this mean
+_MOST = 3.0  # largest square of such a change, in terms of this mean
 _PACING = 0.02  # rate of adaptation of the pace
 _SLOWEST = 1e-8  # smallest pace
 
