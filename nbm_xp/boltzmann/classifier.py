@@ -203,11 +203,11 @@ class RBMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.rbm_.state_.function("classes", self._compile_scores)
         return self.rbm_._by_rows(X, scores, self._average_scores)[0]
 
-    def _average_scores(self, X: Array) -> list[Array]:
+    def _average_scores(self, X: Array, per_row: int) -> list[Array]:
         """Return the logarithms of average probabilities of classes: see `MissingValuesMixin._by_rows`."""
         xp, count = array_namespace(X), len(self.classes_)
         rows = B.concatenate([X, xp.full_like(X[:, :1], math.nan)], axis=1)
-        means, errors, _ = self.rbm_._conditional_means(rows, 0, None, 100)
+        means, errors, _ = self.rbm_._conditional_means(rows, 0, per_row, 100)
         lacking = B.cast(B.any(is_missing(X), axis=1, keepdims=True), B.dtype(means))
         return [B.log(means[:, -count:]), errors[:, -count:], lacking]
 

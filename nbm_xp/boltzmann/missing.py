@@ -185,13 +185,13 @@ class MissingValuesMixin:
         array([[1., 1., 0.],
                [0., 0., 1.]])
         """
-        state, units = self.state_, self.state_.topology.units[0]
+        state, units, sweeps = self.state_, self.state_.topology.units[0], positive_int(n_sweeps, "n_sweeps", 2)
         rows = B.cast(state.checked_rows(X, missing=True, all_drawn=True), state.parameters.dtype)
 
-        def drawn(X: Array) -> list[Array]:
-            return self._conditional_means(X, 0, n_chains, n_sweeps)
+        def drawn(X: Array, per_row: int) -> list[Array]:
+            return self._conditional_means(X, 0, per_row, sweeps)
 
-        means, spread = self._by_rows(rows, units.encoded, drawn, all_drawn=True)
+        means, spread = self._by_rows(rows, units.encoded, drawn, n_chains)
         if not probabilities:
             means = array_namespace(rows, means).where(is_missing(rows), units.decoded(means), rows)
         return (means, spread) if errors else means
@@ -262,16 +262,16 @@ class MissingValuesMixin:
         """Return the result of `transform` for checked rows, from number `first` on."""
         last = self.state_.topology.layers[-1]
 
-        def drawn(X: Array) -> list[Array]:
-            return self._conditional_means(X, last, n_chains, 100, first)
+        def drawn(X: Array, per_row: int) -> list[Array]:
+            return self._conditional_means(X, last, per_row, 100, first)
 
-        return self._by_rows(X, self._hidden_means, drawn, n_chains is not None)[0]
+        return self._by_rows(X, self._hidden_means, drawn, n_chains)[0]
 
     def _free_energies(self, X: Array, n_chains: int | None = None, n_temperatures: int = 200, first: int = 0) -> Any:
         """Return the free energies of checked rows, from number `first` on, and their standard errors."""
-        per_row, count = _per_row(n_chains), positive_int(n_temperatures, "n_temperatures", 2)
+        count = positive_int(n_temperatures, "n_temperatures", 2)
 
-        def estimates(X: Array) -> list[Array]:
+        def estimates(X: Array, per_row: int) -> list[Array]:
             machine, seed, lazy = machine_and_seed(self, None, 0, X)
             if _enumerated(machine.topology):
                 found, clamped = ClampedSums(machine, seed, ()).of_rows(X, first, 1, 0, lazy), 0.0
@@ -284,38 +284,32 @@ class MissingValuesMixin:
             log_weights, errors, lacking = (part[:, 0] for part in found)
             return [-log_weights - clamped, errors, lacking]
 
-        return self._by_rows(X, self._free_energy, estimates, n_chains is not None)
+        return self._by_rows(X, self._free_energy, estimates, n_chains)
 
-    def _conditional_means(
-        self, X: Array, layer: int, n_chains: int | None, n_sweeps: int, first: int = 0
-    ) -> list[Array]:
+    def _conditional_means(self, X: Array, layer: int, per_row: int, n_sweeps: int, first: int = 0) -> list[Array]:
         """Return the means of a layer's units given rows, from number `first` on: see `RowChains.collect`."""
-        per_row, sweeps = _per_row(n_chains), positive_int(n_sweeps, "n_sweeps", 2)
         machine, seed, lazy = machine_and_seed(self, None, 0, X)
-        return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, first, per_row, sweeps, lazy)
+        return ConditionalMeans(machine, seed, layers=(layer,), means=True).of_rows(X, first, per_row, n_sweeps, lazy)
 
     def _by_rows(
         self,
         X: Array,
         complete: Callable[[Array], Array],
-        incomplete: Callable[[Array], list[Array]],
-        all_drawn: bool = False,
+        incomplete: Callable[[Array, int], list[Array]],
+        n_chains: int | None = None,
     ) -> tuple[Array, Array]:
         """Return values of rows and their standard errors: `complete` of complete rows, `incomplete` of the others.
 
-        See `MachineState.checked_rows` for `all_drawn`.
+        `incomplete` takes the number of chains for each row. See `log_likelihood` for `n_chains`.
         """
+        per_row = 10 if n_chains is None else positive_int(n_chains, "n_chains", 2)
         lazy, usual = is_lazy(array_namespace(X)), complete(X)
         never = is_bool(X) or is_integer(X) or not X.shape[0] or X.shape[0] != X.shape[0]
-        if never or (self.state_.is_tiled and not all_drawn if lazy else not any_missing(X)):
+        if never or (self.state_.is_tiled and n_chains is None if lazy else not any_missing(X)):
             return usual, B.zeros_like(usual)
-        values, errors, lacking = incomplete(X)
+        values, errors, lacking = incomplete(X, per_row)
         xp = array_namespace(usual, values)
         return xp.where(lacking > 0, B.cast(values, B.dtype(usual)), usual), B.cast(errors, B.dtype(usual))
-
-
-def _per_row(n_chains: int | None) -> int:
-    return 10 if n_chains is None else positive_int(n_chains, "n_chains", 2)
 
 
 def _enumerated(topology: Topology) -> list[int]:

@@ -273,7 +273,7 @@ class RBM(FormatsMixin, Model):
         """
         X = self.state_.checked_rows(X, missing=True, all_drawn=n_chains is not None)
         known_length(X)
-        return self._by_rows(X, self._scores, lambda X: self._average_scores(X, n_chains), n_chains is not None)[0]
+        return self._by_rows(X, self._scores, self._average_scores, n_chains)[0]
 
     def _scores(self, X: Array) -> Array:
         rows = int(X.shape[0])
@@ -281,13 +281,13 @@ class RBM(FormatsMixin, Model):
         rng.seed()
         return score(X)
 
-    def _average_scores(self, X: Array, n_chains: int | None) -> list[Array]:
+    def _average_scores(self, X: Array, per_row: int) -> list[Array]:
         """Return the result of `score_samples` for rows with missing values: see `MissingValuesMixin._by_rows`."""
         xp, units, there = array_namespace(X), self.state_.topology.units[0], B.equal(X, X)
         uniforms = Generator(self.state_.seed, library=library_name(host_namespace())).random(tuple(map(int, X.shape)))
         place = B.argmax(xp.where(there, 1 + asarray(uniforms, xp), 0), axis=1)
         chosen = there & (place[:, None] == xp.arange(X.shape[1])[None, :])
-        means, errors, _ = self._conditional_means(xp.where(chosen, math.nan, X), 0, n_chains, 100)
+        means, errors, _ = self._conditional_means(xp.where(chosen, math.nan, X), 0, per_row, 100)
         at, none = B.cast(units.per_unit(chosen), B.dtype(means)), xp.zeros_like(X[:1, :])
         apart = at * B.abs(units.encoded(xp.where(there, X, none)) - means)
         whole = at * B.abs(units.of_indices(none + 1) - units.of_indices(none))  # between two states of a site
